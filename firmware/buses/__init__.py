@@ -1,0 +1,1 @@
+"""The wires: one door to each vendor library, each with its fake beside it."""

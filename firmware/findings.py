@@ -1,0 +1,118 @@
+"""What the rules say: a verdict on a clause, with the figures and the reason in a rider's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Verdict(StrEnum):
+    """How a clause stands, from keeping it to not being able to tell.
+
+    `UNSURE` is over the limit, but inside the stated error or by a limb that may not accuse.
+    A clause that does not apply now is `COMPLIANT` without a limit.
+    """
+
+    COMPLIANT = "compliant"
+    APPROACHING = "approaching"
+    UNSURE = "unsure"
+    VIOLATION = "violation"
+    UNKNOWN = "unknown"
+    EXEMPT = "exempt"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit is passed, surely or not."""
+        return self in (Verdict.UNSURE, Verdict.VIOLATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one clause at one instant.
+
+    `value`, `limit` and `error` are in `unit`; absent where the clause does not apply or can't be
+    watched. `topic` says within a clause which alert this is about (a head lamp that is out and a
+    zone that lies ahead are both `approaching` or `unsure` of their clauses).
+    """
+
+    clause: str
+    verdict: Verdict
+    why: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+    error: float | None = None
+    topic: str = ""
+
+
+class LightCue(StrEnum):
+    """What the warning lights do. Amber says *look*, red says *now*; flashing is told apart from
+    steady so that a colour-blind rider reads the rhythm."""
+
+    OFF = "off"
+    AMBER = "amber"
+    AMBER_FLASH = "amber-flash"
+    RED = "red"
+    RED_FLASH = "red-flash"
+
+
+class HapticCue(StrEnum):
+    """What the handlebar does: one tap, or pulses until the alert ends or is acknowledged."""
+
+    OFF = "off"
+    TAP = "tap"
+    PULSES = "pulses"
+
+
+class ToneCue(StrEnum):
+    """What the buzzer does; who decides for how long is the alert table, never the buzzer."""
+
+    OFF = "off"
+    CHIRP = "chirp"
+    ALARM = "alarm"
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What all the outputs do now; `is_watching` drives the steady watching light."""
+
+    light: LightCue = LightCue.OFF
+    haptic: HapticCue = HapticCue.OFF
+    tone: ToneCue = ToneCue.OFF
+    is_watching: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A change of one alert: what the rider is told, and by which light, haptic and tone.
+
+    `words` fit the glass: at most 16 letters a line, two lines. `why` is the finding's reason.
+    """
+
+    name: str
+    state: Literal["raised", "acknowledged", "cleared"]
+    clause: str
+    words: str
+    light: LightCue
+    haptic: HapticCue
+    tone: ToneCue
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An exceedance from its start to its end, by a tachograph's measure.
+
+    `peak` is the worst value in `unit`. `is_sure` is set once it was held for 5 s. `end_s` is
+    absent while it lasts.
+    """
+
+    clause: str
+    verdict: Verdict
+    start_s: float
+    peak: float | None
+    limit: float | None
+    unit: str
+    is_sure: bool
+    end_s: float | None = None

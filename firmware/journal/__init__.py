@@ -1,0 +1,1 @@
+"""The journal: what was read, found and said, kept and sealed."""

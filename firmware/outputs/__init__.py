@@ -1,0 +1,1 @@
+"""The outputs: one file a device; each shows what the alerts decided."""

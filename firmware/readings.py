@@ -1,0 +1,236 @@
+"""What the sources say: a value with its error, its stamp and its source, or a `Missing`.
+
+Absent is not zero and not NaN: `nan > 55` is False, and False reads as compliant. So an absent
+value is a `Missing` with its reason, and asking whether it is more or less than a limit raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NoReturn
+
+
+class Why(StrEnum):
+    """Why there is no value."""
+
+    NOT_FITTED = "not fitted"
+    STARTING = "starting"
+    NO_ANSWER = "no answer"
+    STALE = "stale"
+    NO_FIX = "no fix"
+    SATURATED = "saturated"
+    NOT_TRUSTED = "not trusted"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The absence of a value: its reason, and in words what a technician would look at."""
+
+    why: Why
+    detail: str = ""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError(f"a missing value ({self.why}) can't be compared or computed with")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __float__ = __bool__ = _refuse
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.detail}" if self.detail else str(self.why)
+
+
+class Channel(StrEnum):
+    """What a reading is about; each channel carries one type of value."""
+
+    FIX = "fix"
+    RECEIVER = "receiver"
+    LIGHT_HEAD = "light.head"
+    LIGHT_TAIL = "light.tail"
+    LIGHT_AMBIENT = "light.ambient"
+    TETHER = "tether"
+    ENGINE = "engine"
+    BUTTON = "button"
+    RTC = "rtc"
+    SURROUNDINGS = "surroundings"
+    REQUEST = "request"
+    JOURNAL = "journal"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A trusted position and speed.
+
+    `utc` is absent where the receiver gave no date that can be believed. `error_m` and
+    `error_mps` are one-sigma-like bounds that a rule subtracts before it accuses. `track_deg` is
+    degrees from true north, absent at rest. `derived` marks a speed computed from positions.
+    """
+
+    lat_deg: float
+    lon_deg: float
+    error_m: float
+    speed_mps: float
+    error_mps: float
+    track_deg: float | None = None
+    utc: datetime | None = None
+    mode: Literal[2, 3] = 3
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """How the GPS receiver is doing; absent figures were not sent."""
+
+    rate_hz: float | None = None
+    satellites: int | None = None
+    hdop: float | None = None
+    sentences: int = 0
+    refused: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """Illuminance at a sensor in lux, its error, and the share of red where the chip sees colour.
+
+    `red_share` is red / (red + green + blue): about 0.33 for white, above 0.6 for a red lamp.
+    """
+
+    lux: float
+    error_lux: float
+    red_share: float | None = None
+
+
+class TetherState(StrEnum):
+    """The tether switch: attached, pulled, its wire broken, its wire shorted."""
+
+    IN = "in"
+    OUT = "out"
+    OPEN = "open"
+    SHORT = "short"
+
+
+@dataclass(frozen=True, slots=True)
+class Tether:
+    """Where the tether cap is; `bounces` counts the contact edges of the last change."""
+
+    state: TetherState
+    bounces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Whether the engine runs."""
+
+    is_running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """The rider's button: a press acknowledges; a hold of 2 s answers or marks."""
+
+    kind: Literal["press", "hold"]
+
+
+@dataclass(frozen=True, slots=True)
+class RtcTime:
+    """The date that the battery clock keeps, and its error in seconds."""
+
+    utc: datetime
+    error_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A thing on the map: its kind, and its shape in degrees as (longitude, latitude).
+
+    A point has one part of one corner; a line has a part for each string; a polygon's parts are
+    all its rings, outer and holes alike, filled by the even-odd rule.
+    """
+
+    kind: str
+    id: str
+    name: str
+    shape: Literal["point", "line", "polygon"]
+    parts: tuple[tuple[tuple[float, float], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """All features that lie within `radius_m` of a place, and whether the packs cover it."""
+
+    lat_deg: float
+    lon_deg: float
+    radius_m: float
+    features: tuple[Feature, ...]
+    packs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asked for: `action` is one of acknowledge, mark, mode, test, prompt, note,
+    restart; `by` is who asked, as far as it is known."""
+
+    action: str
+    argument: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The journal's own state: how much room is left, and how many records were lost so far."""
+
+    free_mb: float
+    lost_records: int = 0
+
+
+Value = (
+    Fix
+    | Receiver
+    | Light
+    | Tether
+    | Engine
+    | Press
+    | RtcTime
+    | Surroundings
+    | Request
+    | Disk
+    | Missing
+)
+
+VALUE_TYPES: dict[Channel, type] = {
+    Channel.FIX: Fix,
+    Channel.RECEIVER: Receiver,
+    Channel.LIGHT_HEAD: Light,
+    Channel.LIGHT_TAIL: Light,
+    Channel.LIGHT_AMBIENT: Light,
+    Channel.TETHER: Tether,
+    Channel.ENGINE: Engine,
+    Channel.BUTTON: Press,
+    Channel.RTC: RtcTime,
+    Channel.SURROUNDINGS: Surroundings,
+    Channel.REQUEST: Request,
+    Channel.JOURNAL: Disk,
+}
+"""The one type of value that each channel carries when it is not a `Missing`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One thing that a source says.
+
+    `mono_s` is the instant of the measurement, in monotonic seconds since boot. `fresh_s` is for
+    how long after it the value may be judged; absent means until the next one. `source` names the
+    device and its place, like "bh1750@i2c-1:0x23".
+
+    A `Missing` takes effect when the last good value of its channel has lapsed: a single failed
+    read says nothing about a lamp.
+    """
+
+    channel: Channel
+    value: Value
+    mono_s: float
+    source: str
+    fresh_s: float | None = None

@@ -1,0 +1,48 @@
+"""The unit's state as the feed pushes it: all that a screen needs, and nothing to judge by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from firmware.findings import Alert, Cues, Finding
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One picture of the unit; absent values are ones that it does not know.
+
+    `limit_mph` is the lowest speed limit that applies here and now, `limit_clause` its citation.
+    `alert` is the one that wins the glass; `alerts` are all that stand. `not_watched` says, a
+    line each, which duty can't be watched and why. `lamps` holds lit, out, unknown or not fitted.
+    """
+
+    at_s: float
+    is_watching: bool = False
+    utc: datetime | None = None
+    utc_source: str = "none"
+    local_time: str = ""
+    lat_deg: float | None = None
+    lon_deg: float | None = None
+    speed_mph: float | None = None
+    speed_error_mph: float | None = None
+    track_deg: float | None = None
+    limit_mph: float | None = None
+    limit_clause: str = ""
+    is_dark: bool | None = None
+    zone: str = ""
+    zone_ft: float | None = None
+    head_lamp: str = "unknown"
+    tail_lamp: str = "unknown"
+    tether: str = "unknown"
+    engine: str = "unknown"
+    gps: str = ""
+    satellites: int | None = None
+    journal: str = ""
+    modes: tuple[str, ...] = ()
+    prompt: str = ""
+    cues: Cues = field(default_factory=Cues)
+    alert: Alert | None = None
+    alerts: tuple[Alert, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_watched: tuple[str, ...] = ()

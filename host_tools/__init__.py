@@ -1,0 +1,1 @@
+"""The bench: what a person does at a desk, without a Pi."""
