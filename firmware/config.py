@@ -1,0 +1,440 @@
+"""The configuration: `sledwarden.toml` becomes frozen structs, or one error that tells every fault.
+
+Each key's type, bounds and meaning stand once, here; `docs/config.md` is written from them by
+`python -m host_tools.config_reference`. A section that is left out is a part that is not fitted,
+or one that keeps its defaults.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, convert
+
+from firmware import __released__
+from firmware.config_faults import check_agreement, check_keys
+from firmware.errors import ConfigError
+
+BUILD_DATE = date.fromisoformat(__released__)
+"""No satellite date below this one is believed, unless `[clock] floor` says otherwise."""
+
+ADVICE = "Put it right in the file and try again; docs/config.md lists every key."
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file; the first line of its docstring heads it in docs/config.md."""
+
+
+Pin = Annotated[int, Meta(ge=0, le=27, title="a BCM pin number from 0 to 27")]
+Address = Annotated[int, Meta(ge=0x08, le=0x77, title="an I2C address from 0x08 to 0x77")]
+PathText = Annotated[str, Meta(pattern="^[^\0\n]+$", title="a path")]
+Chip = Annotated[str, Meta(pattern="^[a-z0-9_]+$", title="a chip's word, in small letters")]
+LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)$")]
+
+
+class Unit(Section, frozen=True):
+    """Which sled this is, and whose law it is judged by."""
+
+    id: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$",
+            title="1 to 32 letters, digits, dots, dashes or underscores",
+            description="The unit's name in its journals; give each sled its own.",
+        ),
+    ]
+    vehicle: Annotated[
+        Literal["snowmobile", "low_speed_vehicle", "motor_vehicle"],
+        Meta(description="The kind of vehicle; clauses that bind another kind are not judged."),
+    ] = "snowmobile"
+    year: (
+        Annotated[
+            int,
+            Meta(
+                ge=1900,
+                le=2100,
+                description="Model year. Without it the duties of a new sled are judged.",
+            ),
+        ]
+        | None
+    ) = None
+    law: Annotated[
+        Annotated[tuple[LawName, ...], Meta(min_length=1)] | Literal["auto"],
+        Meta(
+            title='"auto" or a list of law packs, like ["wi"]',
+            description='The laws judged everywhere; "auto" judges a law inside its outline only, '
+            "as a zone pack draws it.",
+        ),
+    ] = ("wi",)
+    time_zone: Annotated[
+        str,
+        Meta(
+            title='an IANA time zone, like "America/Chicago"',
+            description="The civil time by which hours in the law are told.",
+        ),
+    ] = "America/Chicago"
+
+
+class Rider(Section, frozen=True):
+    """Who rides."""
+
+    born: (
+        Annotated[
+            date, Meta(description="Date of birth. Without it no duty that depends on age is told.")
+        ]
+        | None
+    ) = None
+
+
+class Clock(Section, frozen=True):
+    """What is believed about the date."""
+
+    floor: Annotated[
+        date,
+        Meta(
+            description="No satellite date below it is believed. Leave it out but to play an old "
+            "recording: the default is the build's date.",
+        ),
+    ] = BUILD_DATE
+
+
+class Gps(Section, frozen=True):
+    """The GPS receiver and what its figures are worth."""
+
+    port: Annotated[
+        PathText, Meta(description="The receiver's serial line; /dev/serial0 is the header's UART.")
+    ] = "/dev/serial0"
+    baud: Annotated[
+        Literal[4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800],
+        Meta(description="Bits a second on that line. It must carry RMC and GGA at `rate_hz`."),
+    ] = 9600
+    rate_hz: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=25,
+            description="Fixes a second that the receiver sends; used until its own rate is seen.",
+        ),
+    ] = 1.0
+    speed_error_mph: Annotated[
+        float,
+        Meta(
+            ge=0, le=10, description="Error of a speed from RMC or VTG; held in the rider's favour."
+        ),
+    ] = 0.5
+    derived_error_mph: Annotated[
+        float, Meta(ge=0, le=20, description="Error of a speed computed from positions.")
+    ] = 2.0
+    hdop_m: Annotated[
+        float,
+        Meta(
+            gt=0, le=50, description="Position error for each unit of HDOP where GST is not sent."
+        ),
+    ] = 2.5
+    position_error_m: Annotated[
+        float,
+        Meta(gt=0, le=1000, description="Position error where neither GST nor HDOP is sent."),
+    ] = 10.0
+    max_accel_mps2: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=100,
+            description="A change of speed faster than this is a receiver's spike, not a ride.",
+        ),
+    ] = 15.0
+
+
+class I2c(Section, frozen=True):
+    """The sensor bus."""
+
+    bus: Annotated[int, Meta(ge=0, le=31, description="The N of /dev/i2c-N.")] = 1
+
+
+class Lamp(Section, frozen=True):
+    """A light sensor that looks at a lamp of the sled."""
+
+    chip: Annotated[Chip, Meta(description="The sensor: bh1750, tcs34725, ...")]
+    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
+    on_lux: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                le=200_000,
+                description="What the sensor reads of the lit lamp in the dark. Without it "
+                "`[rules] uncalibrated_lux` decides.",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class Ambient(Section, frozen=True):
+    """The light sensor that looks at the sky."""
+
+    chip: Annotated[Chip, Meta(description="The sensor: bh1750, tcs34725, ...")]
+    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
+    dark_lux: Annotated[
+        float, Meta(gt=0, le=10_000, description="Below this there is too little natural light.")
+    ] = 5.0
+    light_lux: Annotated[
+        float,
+        Meta(gt=0, le=10_000, description="Above this there is enough again; above `dark_lux`."),
+    ] = 10.0
+
+
+class Lights(Section, frozen=True):
+    """The light sensors."""
+
+    head: Lamp | None = None
+    tail: Lamp | None = None
+    ambient: Ambient | None = None
+
+
+class Rtc(Section, frozen=True):
+    """The battery clock, read by the unit itself: never with `dtoverlay=i2c-rtc`."""
+
+    chip: Annotated[Chip, Meta(description="The clock: ds3231.")]
+    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
+
+
+class Tether(Section, frozen=True):
+    """The tether switch."""
+
+    pin: Annotated[Pin, Meta(description="The input that senses the switch; closed reads low.")]
+    contact: Annotated[
+        Literal["closed_when_in", "open_when_in"],
+        Meta(description="What the contact does while the cap is on."),
+    ] = "closed_when_in"
+
+
+class Engine(Section, frozen=True):
+    """Whether the engine runs, sensed through an opto-isolator; never driven."""
+
+    pin: Annotated[Pin, Meta(description="The input that senses the running engine.")]
+    active: Annotated[
+        Literal["low", "high"], Meta(description="The level of the input while the engine runs.")
+    ] = "low"
+
+
+class Button(Section, frozen=True):
+    """The rider's button."""
+
+    pin: Annotated[Pin, Meta(description="The input of the button, which closes to ground.")]
+
+
+class Leds(Section, frozen=True):
+    """The warning lights; each may be left out."""
+
+    watching: Annotated[Pin, Meta(description="Steady while the unit watches.")] | None = None
+    amber: Annotated[Pin, Meta(description="*Look.*")] | None = None
+    red: Annotated[Pin, Meta(description="*Now.*")] | None = None
+
+
+class Buzzer(Section, frozen=True):
+    """The buzzer."""
+
+    pin: Annotated[Pin, Meta(description="The output that sounds it.")]
+
+
+class Haptic(Section, frozen=True):
+    """The motor in the handlebar."""
+
+    pin: Annotated[Pin, Meta(description="The output that shakes it.")]
+
+
+class Zones(Section, frozen=True):
+    """What lies near."""
+
+    packs: Annotated[
+        tuple[PathText, ...],
+        Meta(
+            title="a list of paths",
+            description="Zone packs (GeoPackage), as `sledwarden zones build` makes them.",
+        ),
+    ] = ()
+
+
+class Journal(Section, frozen=True):
+    """Where the ride is kept."""
+
+    folder: Annotated[
+        PathText, Meta(description="Made if it is not there; one daemon at a time writes to it.")
+    ] = "/var/lib/sledwarden/journal"
+    quota_mb: Annotated[
+        int,
+        Meta(ge=1, le=10_000_000, description="The most that the folder may hold."),
+    ] = 4096
+    owner_key: (
+        Annotated[
+            PathText,
+            Meta(description="The owner's public key; closed segments are encrypted to it."),
+        ]
+        | None
+    ) = None
+
+
+class Feed(Section, frozen=True):
+    """The socket by which the screens follow the daemon."""
+
+    path: Annotated[
+        str,
+        Meta(
+            pattern="^[^\0\n]+$",
+            max_length=107,  # sun_path of unix(7) holds 108 bytes with its closing zero
+            title="a path of at most 107 characters",
+            description="The Unix socket's path.",
+        ),
+    ] = "/run/sledwarden/feed.sock"
+
+
+class Link(Section, frozen=True):
+    """The service port; each way in is shut until it is named."""
+
+    serial: (
+        Annotated[PathText, Meta(description="A serial line, like /dev/ttyGS0 (USB gadget).")]
+        | None
+    ) = None
+    udp: (
+        Annotated[int, Meta(ge=1, le=65535, description="A UDP port; 1337 is SMP's own.")] | None
+    ) = None
+
+
+class Page(Section, frozen=True):
+    """The live web page."""
+
+    host: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9.:_-]+$",
+            title="a host name or an address",
+            description="Where it listens; 127.0.0.1 keeps it on the unit.",
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535, description="The TCP port.")] = 8350
+
+
+class Dash(Section, frozen=True):
+    """The glass in front of the rider."""
+
+    panel: Annotated[
+        Chip, Meta(description="The panel: ssd1309, or terminal where there is no glass.")
+    ] = "terminal"
+    address: Annotated[
+        Address, Meta(description="Where a panel on the sensor bus answers; others ignore it.")
+    ] = 0x3C
+
+
+class Rules(Section, frozen=True):
+    """The choices that the law leaves open; each finding that rests on one says so."""
+
+    approach_mph: Annotated[
+        float, Meta(ge=0, le=20, description="Told this far below a limit of 40 mph or more.")
+    ] = 3.0
+    approach_low_mph: Annotated[
+        float, Meta(ge=0, le=20, description="Told this far below a smaller limit.")
+    ] = 1.0
+    ambient_dwell_s: Annotated[
+        float, Meta(ge=0, le=600, description="How long little or enough light must last.")
+    ] = 30.0
+    lamp_dwell_s: Annotated[
+        float, Meta(ge=0, le=60, description="How long a lamp must be dim to be told as out.")
+    ] = 2.0
+    lamp_violation_s: Annotated[
+        float, Meta(ge=0, le=3600, description="How long of riding so makes it a violation.")
+    ] = 60.0
+    lamp_on_share: Annotated[
+        float, Meta(gt=0, le=1, description="A lamp is dim below this share of its `on_lux`.")
+    ] = 0.5
+    uncalibrated_lux: Annotated[
+        float, Meta(gt=0, le=200_000, description="A lamp without `on_lux` is dim below this.")
+    ] = 50.0
+    brake_mps2: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=10,
+            description="The braking that a warning before a zone counts on: 40 ft from 20 mph.",
+        ),
+    ] = 3.28
+    reaction_s: Annotated[
+        float, Meta(ge=0, le=10, description="The rider's time to react before braking.")
+    ] = 1.5
+
+
+class Config(Section, frozen=True):
+    """The whole file."""
+
+    unit: Unit
+    rider: Rider = Rider()
+    clock: Clock = Clock()
+    gps: Gps = Gps()
+    i2c: I2c = I2c()
+    light: Lights = Lights()
+    rtc: Rtc | None = None
+    tether: Tether | None = None
+    engine: Engine | None = None
+    button: Button | None = None
+    leds: Leds = Leds()
+    buzzer: Buzzer | None = None
+    haptic: Haptic | None = None
+    zones: Zones = Zones()
+    journal: Journal = Journal()
+    feed: Feed = Feed()
+    link: Link = Link()
+    page: Page = Page()
+    dash: Dash = Dash()
+    rules: Rules = Rules()
+
+
+def load(path: Path | str) -> Config:
+    """The configuration in a file; a ConfigError that tells all its faults where there are any."""
+    where = str(path)
+    try:
+        raw = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(
+            where,
+            ["there is no such file: a configuration was expected."],
+            "hardware/sledwarden.toml is one to start from.",
+        ) from None
+    except OSError as fault:
+        raise ConfigError(where, [f"can't be read: {fault.strerror}."]) from fault
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        column = fault.start - raw.rfind(b"\n", 0, fault.start)
+        raise ConfigError(
+            where, [f"line {line}, column {column}: must be text in UTF-8."], ADVICE
+        ) from None
+    return parse(text, where)
+
+
+def parse(text: str, where: str) -> Config:
+    """The configuration in a text; `where` begins each line of the error."""
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(where, ["is nested too deep: must be TOML."], ADVICE) from None
+    except ValueError as fault:  # TOMLDecodeError, and int() of a number of 5,000 digits
+        raise ConfigError(where, [_toml_fault(str(fault), text)], ADVICE) from None
+    faults, accepted = check_keys(Config, document)
+    faults += check_agreement(accepted)
+    if faults:
+        raise ConfigError(where, faults, ADVICE)
+    return convert(document, Config)
+
+
+def _toml_fault(fault: str, text: str) -> str:
+    what, _, place = fault.rstrip(")").partition(" (at ")
+    if place == "end of document":
+        lines = text.split("\n")
+        place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
+    if not place:
+        return f"can't be read: {what}: must be TOML."
+    return f"{place}: {what[:1].lower()}{what[1:]}: must be TOML."
