@@ -1,0 +1,119 @@
+"""The `sledwarden` command: all that a person does at a desk, each part loaded when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Annotated, Any, NamedTuple
+
+from firmware import __version__
+from firmware.errors import SledwardenError
+
+try:
+    import typer
+    from typer.core import TyperCommand, TyperGroup
+except ModuleNotFoundError as fault:  # the unit alone is installed
+    sys.exit(
+        f"sledwarden: {fault.name} is not installed: the tools for the desk were expected. "
+        "Install them with: pip install 'sledwarden[host]'"
+    )
+
+
+class Part(NamedTuple):
+    """A sub-command: the module whose `app` it is, and its line in the list."""
+
+    module: str
+    line: str
+
+
+PARTS = {
+    "demo": Part("host_tools.commands.demo", "Runs the real programs on this desk, on a ride."),
+    "replay": Part("host_tools.commands.replay", "Judges a recorded or scripted ride again."),
+    "law": Part(
+        "host_tools.commands.law", "Tells what each paragraph asks, and how it is covered."
+    ),
+    "zones": Part("host_tools.commands.zones", "Builds zone packs and asks what lies near."),
+}
+
+
+class PartsOnDemand(TyperGroup):
+    """Imports a sub-command when it is called, so that the list of them comes at once."""
+
+    # `ctx: Any`: typer keeps the class of its contexts to itself.
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(PARTS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        part = PARTS.get(cmd_name)
+        if part is None:
+            return None
+        if ctx.meta.get("lists"):
+            return TyperCommand(cmd_name, help=part.line)
+        try:
+            app: typer.Typer = importlib.import_module(part.module).app
+        except ModuleNotFoundError as fault:
+            raise SledwardenError(
+                f"sledwarden {cmd_name}",
+                f"{fault.name} is not installed: the tools for the desk were expected.",
+                "Install them with: pip install 'sledwarden[host]'",
+            ) from fault
+        return typer.main.get_command(app)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        ctx.meta["lists"] = True
+        super().format_help(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a command; a fault that a person can act on becomes one message and exit 1."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except SledwardenError as fault:
+            if os.environ.get("DEBUG") == "1":
+                raise
+            typer.echo(str(fault), err=True)
+            raise typer.Exit(1) from fault
+        except BrokenPipeError as fault:
+            # The reader of a pipe has gone, as `head` does: nothing more is to be said.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from fault
+        return result
+
+
+app = typer.Typer(
+    cls=PartsOnDemand,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"sledwarden {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Tell the version, and end."
+        ),
+    ] = False,
+) -> None:
+    """The desk's side of sledwarden, the compliance monitor of a snowmobile.
+
+    For example: [bold]sledwarden replay ride.log --findings[/bold]
+
+    Exit codes: 0 good; 1 the answer is no, or it failed; 2 wrong use. DEBUG=1 shows tracebacks.
+    """
+
+
+def main() -> None:
+    """The entry point of the `sledwarden` command."""
+    app(prog_name="sledwarden")
