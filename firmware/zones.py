@@ -1,0 +1,277 @@
+"""What lies near a place: zone packs, and the distances to their features.
+
+A pack is a GeoPackage with one table of features (docs/zones.md has its layout), read with SQLite
+alone, through its R*Tree: three million buildings take no memory and open at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import math
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from firmware.errors import ZoneError
+from firmware.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
+from firmware.plane import Outline, Plane, Tree
+from firmware.readings import Feature, Surroundings
+
+KINDS: Final = (
+    "dwelling",
+    "water",
+    "shanty",
+    "person",
+    "private",
+    "closed",
+    "nursery",
+    "ski_slide_skate",
+    "cemetery",
+    "school",
+    "church",
+    "airport",
+    "indian_land",
+    "family_land",
+    "race_course",
+    "stop",
+    "yield",
+    "speed_sign",
+    "trail",
+    "road",
+    "coverage",
+    "territory",
+)
+"""Every kind of feature that a pack may hold."""
+
+COLUMNS: Final = ("geom", "kind", "id", "name", "source", "licence", "dated", "confidence")
+
+_M_PER_DEG_LAT = 110_574.0  # the least there is, at the equator: a box is never too small
+_NEAR = """
+    SELECT f.fid, f.geom, f.kind, f.id, f.name
+    FROM rtree_features_geom AS r JOIN features AS f ON f.fid = r.id
+    WHERE r.maxx >= ? AND r.minx <= ? AND r.maxy >= ? AND r.miny <= ?
+    ORDER BY f.fid
+"""
+
+
+class Pack:
+    """A zone pack, open for reading; it belongs to the thread that opened it."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Opens in about a millisecond. Raises ZoneError for a file that is no whole zone pack."""
+        self.path = Path(path)
+        self.name = self.path.name
+        self._digest: str | None = None
+        refuse_unless_whole(self.path)
+        # Immutable: no lock, no journal is looked for, nothing is written beside the pack. And no
+        # mmap_size: its read-ahead makes a first look ten times slower and keeps more in memory.
+        uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
+        self._connection = sqlite3.connect(uri, uri=True)
+        try:
+            self._refuse_unless_ours()
+        except ZoneError:
+            self.close()
+            raise
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise ZoneError(str(self.path), f"can't be read ({error}).", REBUILD) from error
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file in hex. Reads all of it at the first call: seconds for a state's
+        pack on a card, so never on the way to a warning."""
+        if self._digest is None:
+            with self.path.open("rb") as file:
+                self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digest
+
+    def around(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Feature]:
+        """Every feature whose box comes within the radius of a place, in the order of the pack.
+
+        Raises ZoneError when the file can't be read on, or holds a geometry that is broken.
+        """
+        features = []
+        try:
+            for box in _boxes(lat_deg, lon_deg, radius_m):
+                for fid, blob, kind, ident, name in self._connection.execute(_NEAR, box):
+                    features.append(self._feature(fid, blob, kind, ident, name))
+        except sqlite3.DatabaseError as error:
+            raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
+        return features
+
+    def close(self) -> None:
+        """Lets go of the file; safe to call twice."""
+        self._connection.close()
+
+    def _feature(
+        self, fid: int, blob: object, kind: object, ident: object, name: object
+    ) -> Feature:
+        where = f"{self.path}: feature {fid}"
+        if not isinstance(kind, str) or not isinstance(ident, str):
+            raise ZoneError(where, "has no kind and id in words.", REBUILD)
+        if not isinstance(blob, bytes):
+            raise ZoneError(where, "has no geometry.", REBUILD)
+        try:
+            shape, parts = decode(blob)
+        except ValueError as error:
+            raise ZoneError(where, f"{error}.", REBUILD) from error
+        return Feature(kind, ident, name if isinstance(name, str) else "", shape, parts)
+
+    def _refuse_unless_ours(self) -> None:
+        ask = self._connection.execute
+        tables = {row[0] for row in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        columns = {row[1] for row in ask("SELECT * FROM pragma_table_info('features')")}
+        if not tables.issuperset(
+            {"features", "rtree_features_geom", "gpkg_geometry_columns"}
+        ) or not columns.issuperset({"fid", *COLUMNS}):
+            raise ZoneError(
+                str(self.path),
+                "is a GeoPackage, but not a zone pack: expected a table `features` with "
+                f"{', '.join(COLUMNS)} and its R*Tree.",
+                "Make a pack of it with `sledwarden zones build`.",
+            )
+        systems = ask("SELECT srs_id FROM gpkg_geometry_columns WHERE table_name = 'features'")
+        if [row[0] for row in systems] != [SRS_ID]:
+            raise ZoneError(
+                str(self.path),
+                "is not in degrees: expected WGS 84 (srs_id 4326).",
+                "Build it anew with `sledwarden zones build`, which converts.",
+            )
+
+
+def _boxes(lat_deg: float, lon_deg: float, radius_m: float) -> list[tuple[float, ...]]:
+    """West, east, south, north of what to look through: two boxes where the date line is near."""
+    high = radius_m / _M_PER_DEG_LAT
+    south, north = lat_deg - high, lat_deg + high
+    parallel = math.cos(math.radians(max(abs(south), abs(north))))
+    wide = min(180.0, high / parallel) if parallel > 1e-6 and max(-south, north) < 90.0 else 180.0
+    west, east = lon_deg - wide, lon_deg + wide
+    if wide >= 180.0:
+        return [(-180.0, 180.0, south, north)]
+    if west < -180.0:
+        return [(-180.0, east, south, north), (west + 360.0, 180.0, south, north)]
+    if east > 180.0:
+        return [(west, 180.0, south, north), (-180.0, east - 360.0, south, north)]
+    return [(west, east, south, north)]
+
+
+def surroundings(
+    packs: Iterable[Pack], lat_deg: float, lon_deg: float, radius_m: float = 2000.0
+) -> Surroundings:
+    """What all packs say about a place; of two features of one kind and id the later pack's
+    stays. Raises ZoneError when a pack fails."""
+    merged: dict[tuple[str, str], Feature] = {}
+    names = []
+    for pack in packs:
+        names.append(pack.name)
+        for feature in pack.around(lat_deg, lon_deg, radius_m):
+            merged[feature.kind, feature.id] = feature
+    return Surroundings(lat_deg, lon_deg, radius_m, tuple(merged.values()), tuple(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The nearest feature: metres to its nearest edge (0 inside it, or where the way crossed it),
+    and how many metres inside the polygon the place is (0 outside)."""
+
+    feature: Feature
+    distance_m: float
+    depth_m: float
+
+
+class Nearby:
+    """Answers what is nearest, within what one `Surroundings` holds; places are (lat, lon).
+
+    Nothing is computed before it is asked for: each kind is put on the map at its first question.
+    """
+
+    def __init__(self, around: Surroundings) -> None:
+        self.surroundings = around
+        self._plane = Plane(around.lat_deg, around.lon_deg)
+        self._by_kind: dict[str, list[tuple[int, Feature]]] = {}
+        for order, feature in enumerate(around.features):
+            self._by_kind.setdefault(feature.kind, []).append((order, feature))
+        self._trees: dict[str, Tree] = {}
+        self._covers: list[Outline] | None = None
+
+    def nearest(
+        self,
+        kinds: Collection[str],
+        a: tuple[float, float],
+        b: tuple[float, float] | None = None,
+    ) -> Near | None:
+        """The feature nearest to the place a, or to the way from a to b; None if there is none.
+
+        Of several that hold the place it is the one it is deepest in. What lies beyond the
+        surroundings' radius is not known: ask `reaches` whether the answer is whole.
+        """
+        start = self._plane.xy(*a)
+        path = (*start, *(start if b is None else self._plane.xy(*b)))
+        box = (
+            min(path[0], path[2]),
+            min(path[1], path[3]),
+            max(path[0], path[2]),
+            max(path[1], path[3]),
+        )
+        turn = count()
+        queue: list[tuple[float, int, Tree | Outline]] = [
+            (0.0, next(turn), self._tree(kind)) for kind in kinds if kind in self._by_kind
+        ]
+        best: tuple[float, float, int, Feature] | None = None
+        within2 = math.inf
+        while queue:
+            least2, _, one = heapq.heappop(queue)
+            if least2 > within2:
+                break
+            if isinstance(one, Tree):
+                for gap2, below in one.gaps2(box):
+                    if gap2 <= within2:
+                        heapq.heappush(queue, (gap2, next(turn), below))
+                continue
+            found = _measure(one, path, within2)
+            if best is None or found < best[:3]:
+                best = (*found, one.feature)
+                within2 = found[0]
+        if best is None:
+            return None
+        return Near(best[3], math.sqrt(best[0]), -best[1])
+
+    def is_covered(self, lat_deg: float, lon_deg: float) -> bool:
+        """Whether a pack says that it knows the dwellings at a place: inside a `coverage`."""
+        x, y = self._plane.xy(lat_deg, lon_deg)
+        if self._covers is None:
+            self._covers = [
+                Outline(feature, order, self._plane)
+                for order, feature in self._by_kind.get("coverage", ())
+            ]
+        return any(outline.holds(x, y) for outline in self._covers)
+
+    def reaches(self, lat_deg: float, lon_deg: float, margin_m: float) -> bool:
+        """Whether everything within the margin of a place lies inside the surroundings."""
+        away_m = math.hypot(*self._plane.xy(lat_deg, lon_deg))
+        return away_m + margin_m <= self.surroundings.radius_m
+
+    def _tree(self, kind: str) -> Tree:
+        tree = self._trees.get(kind)
+        if tree is None:
+            outlines: Sequence[Outline] = [
+                Outline(feature, order, self._plane) for order, feature in self._by_kind[kind]
+            ]
+            tree = self._trees[kind] = Tree.pack(outlines)
+        return tree
+
+
+def _measure(
+    outline: Outline, path: tuple[float, float, float, float], within2: float
+) -> tuple[float, float, int]:
+    """Squared metres to an outline, metres deep as a negative, and its order: least is nearest."""
+    if outline.holds(path[0], path[1]):
+        place = (path[0], path[1], path[0], path[1])
+        return 0.0, -math.sqrt(outline.edge_distance2(place)), outline.order
+    if outline.holds(path[2], path[3]):
+        return 0.0, 0.0, outline.order
+    return outline.edge_distance2(path, within2), 0.0, outline.order
