@@ -1,0 +1,291 @@
+"""Sentences become epochs: all that a receiver says about one instant.
+
+A receiver spreads an epoch over several sentences, in any order, from several talkers. RMC, GGA,
+GNS, GLL, GST and ZDA carry the time of day; VTG and GSA do not. Some receivers stamp GLL or ZDA
+with another second than the rest, some send an epoch's sentences after the next one has begun.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+from firmware.nmea import Sentence
+
+DAY_S = 86_400.0
+M_PER_DEG = 111_195.0
+"""Of latitude, on a sphere of the mean radius 6,371,008.8 m (IUGG); true to 0.6 % anywhere."""
+
+
+def elapsed_s(from_s: float, to_s: float) -> float:
+    """Seconds from one time of day to another, the shorter way over midnight; negative is back."""
+    return (to_s - from_s + DAY_S / 2) % DAY_S - DAY_S / 2
+
+
+def distance_m(
+    from_lat_deg: float, from_lon_deg: float, to_lat_deg: float, to_lon_deg: float
+) -> float:
+    """Metres between two near places; true to 1 % up to some kilometres, over the date line too."""
+    lon_deg = (to_lon_deg - from_lon_deg + 180.0) % 360.0 - 180.0
+    east_m = lon_deg * math.cos(math.radians((from_lat_deg + to_lat_deg) / 2.0)) * M_PER_DEG
+    return math.hypot((to_lat_deg - from_lat_deg) * M_PER_DEG, east_m)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What the receiver says about one instant at which it has a fix.
+
+    `time_s` is seconds of the UTC day; `date` is the UTC day as the receiver says it, unjudged.
+    `speed_mps` is the receiver's own, from RMC or else VTG. `gst_m` is the horizontal error of
+    GST, one sigma. `sentence` is how many sentences had begun when the last sentence of this epoch
+    came. `decimals` counts those of the minutes of latitude.
+    """
+
+    sentence: int
+    lat_deg: float
+    lon_deg: float
+    decimals: int
+    time_s: float | None = None
+    date: date | None = None
+    speed_mps: float | None = None
+    track_deg: float | None = None
+    mode: Literal[2, 3] = 2
+    hdop: float | None = None
+    satellites: int | None = None
+    gst_m: float | None = None
+
+
+class _Draft:
+    """An epoch that is being put together."""
+
+    __slots__ = (
+        "day",
+        "gst_m",
+        "hdop",
+        "is_simulated",
+        "kinds",
+        "mode",
+        "place",
+        "rmc_valid",
+        "satellites",
+        "sentence",
+        "speed_mps",
+        "time_s",
+        "track_deg",
+        "vtg",
+    )
+
+    def __init__(self, time_s: float | None) -> None:
+        self.time_s = time_s
+        self.sentence = 0
+        self.kinds: set[str] = set()  # talker and type of the sentences that place it
+        self.place: Sentence | None = None
+        self.rmc_valid: bool | None = None
+        self.is_simulated = False
+        self.day: date | None = None
+        self.speed_mps: float | None = None
+        self.track_deg: float | None = None
+        self.vtg: Sentence | None = None
+        self.mode: int | None = None
+        self.hdop: float | None = None
+        self.satellites: int | None = None
+        self.gst_m: float | None = None
+
+    @property
+    def has_fix(self) -> bool:
+        """Status of RMC decides where there is one: GGA may say 1 beside a void RMC."""
+        return self.place is not None and self.rmc_valid is not False and not self.is_simulated
+
+    def take(self, sentence: Sentence) -> None:
+        """Adds a sentence that tells of a place, or of there being none."""
+        self.kinds.add(sentence.talker + sentence.kind)
+        self.sentence = sentence.number
+        self.is_simulated |= sentence.is_simulated
+        if sentence.kind == "RMC":
+            self.rmc_valid = sentence.is_valid or self.rmc_valid is True
+        if not sentence.is_valid:
+            return
+        self.place = sentence
+        if sentence.kind == "RMC":
+            if sentence.speed_mps is not None:
+                self.speed_mps, self.track_deg = sentence.speed_mps, sentence.track_deg
+            if sentence.date is not None:
+                self.day = sentence.date
+        if sentence.mode is not None and self.mode is None:
+            self.mode = sentence.mode
+        if sentence.hdop is not None:
+            self.hdop = sentence.hdop
+        if sentence.satellites is not None:
+            # Two talkers of one epoch count their own satellites; the larger is the fix's.
+            self.satellites = max(sentence.satellites, self.satellites or 0)
+
+
+class Assembler:
+    """Groups sentences into epochs; void epochs are counted and not given.
+
+    `add` returns the epochs that are complete now. Two are kept open, because a sentence may come
+    after the first one of the next epoch. `opened` counts epochs that have begun, void ones too,
+    and `opened_s` is the time of day of the newest. `early` is the newest epoch as far as it is
+    known when the last added sentence brought a place or a speed to it, and `is_void` is whether
+    that sentence said that there is no fix.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[_Draft] = []
+        self._pending_vtg: Sentence | None = None
+        self._dated: tuple[date, float] | None = None
+        self._simulated_until = 0
+        self._rmc_until = 0
+        self._gsa_mode: int | None = None
+        self.opened = 0
+        self.opened_s: float | None = None
+        self.early: Epoch | None = None
+        self.is_void = False
+
+    def add(self, sentence: Sentence) -> list[Epoch]:
+        """Takes the next sentence and returns the epochs that it completes."""
+        self.early = None
+        self.is_void = False
+        kind = sentence.kind
+        if kind in ("RMC", "GGA", "GNS", "GLL"):
+            return self._place(sentence)
+        newest = self._open[-1] if self._open else None
+        if kind == "VTG":
+            self._speed(sentence, newest)
+        elif kind == "GSA":
+            # One GSA a constellation: the fix is as good as its best.
+            if sentence.mode is not None:
+                self._gsa_mode = sentence.mode
+            if newest is not None:
+                newest.sentence = sentence.number
+                if sentence.mode is not None:
+                    newest.mode = sentence.mode
+                    newest.hdop = sentence.hdop if newest.hdop is None else newest.hdop
+        elif kind == "GST":
+            for draft in reversed(self._open):
+                if draft.time_s == sentence.time_s:
+                    draft.gst_m, draft.sentence = sentence.error_m, sentence.number
+                    break
+        elif sentence.date is not None and sentence.time_s is not None:
+            self._dated = (sentence.date, sentence.time_s)
+            if newest is not None and newest.time_s == sentence.time_s:
+                newest.sentence = sentence.number
+        return []
+
+    def finish(self) -> list[Epoch]:
+        """The epochs that are still open, when no more bytes will come."""
+        drafts, self._open = self._open, []
+        return [self._epoch(draft) for draft in drafts if draft.has_fix]
+
+    def _place(self, sentence: Sentence) -> list[Epoch]:
+        draft = self._home(sentence)
+        closed: list[Epoch] = []
+        if draft is None:
+            draft = _Draft(sentence.time_s)
+            self._open.append(draft)
+            self.opened += 1
+            self.opened_s = sentence.time_s
+            if self._pending_vtg is not None:
+                self._take_vtg(draft, self._pending_vtg)
+                self._pending_vtg = None
+            if len(self._open) > 2:
+                oldest = self._open.pop(0)
+                if oldest.has_fix:
+                    closed.append(self._epoch(oldest))
+        was_placed, had_rmc = draft.place is not None, draft.rmc_valid is True
+        draft.take(sentence)
+        if sentence.kind == "RMC":
+            self._rmc_until = self.opened + 3
+            if sentence.date is not None and sentence.time_s is not None:
+                self._dated = (sentence.date, sentence.time_s)
+        if sentence.is_simulated:
+            self._simulated_until = self.opened + 3
+        elif sentence.kind == "GGA":
+            self._simulated_until = 0
+        if draft is self._open[-1]:
+            if not sentence.is_valid or self.opened < self._simulated_until:
+                # GGA, GNS and GLL speak of a lost fix only where there is no RMC to do so.
+                self.is_void = sentence.kind == "RMC" or self.opened >= self._rmc_until
+            elif draft.has_fix and (not was_placed or (sentence.kind == "RMC" and not had_rmc)):
+                self.early = self._epoch(draft)
+        return closed
+
+    def _home(self, sentence: Sentence) -> _Draft | None:
+        """The open epoch that this sentence belongs to; none where it begins a new one.
+
+        The same type from the same talker comes once an epoch: a receiver that has lost the time
+        still begins a new epoch with each of its sentences.
+        """
+        name = sentence.talker + sentence.kind
+        for draft in reversed(self._open):
+            if draft.time_s == sentence.time_s:
+                return None if name in draft.kinds else draft
+        if sentence.kind != "GLL" or not self._open or sentence.time_s is None:
+            return None
+        newest = self._open[-1]
+        place = newest.place
+        if (
+            place is not None
+            and newest.time_s is not None
+            and not any(known.endswith("GLL") for known in newest.kinds)
+            and abs(elapsed_s(newest.time_s, sentence.time_s)) <= 2.0
+            and sentence.lat_deg is not None
+            and sentence.lon_deg is not None
+            and place.lat_deg is not None
+            and place.lon_deg is not None
+            and distance_m(place.lat_deg, place.lon_deg, sentence.lat_deg, sentence.lon_deg) < 1.0
+        ):
+            # A GLL with the place of the epoch and another second: the second is wrong.
+            return newest
+        return None
+
+    def _speed(self, vtg: Sentence, newest: _Draft | None) -> None:
+        if newest is None:
+            self._pending_vtg = vtg
+            return
+        # Where VTG comes before the place, the one in hand tells of the next epoch as well.
+        is_first = newest.vtg is None
+        self._pending_vtg = None if is_first or newest.rmc_valid is not None else vtg
+        newest.sentence = vtg.number
+        self._take_vtg(newest, vtg)
+        if newest.has_fix and newest.rmc_valid is None and vtg.speed_mps is not None:
+            self.early = self._epoch(newest)
+
+    @staticmethod
+    def _take_vtg(draft: _Draft, vtg: Sentence) -> None:
+        draft.vtg = vtg
+
+    def _epoch(self, draft: _Draft) -> Epoch:
+        place = draft.place
+        assert place is not None and place.lat_deg is not None and place.lon_deg is not None
+        speed_mps, track_deg = draft.speed_mps, draft.track_deg
+        if speed_mps is None and draft.vtg is not None:
+            speed_mps, track_deg = draft.vtg.speed_mps, draft.vtg.track_deg
+        mode = draft.mode or self._gsa_mode or 2
+        return Epoch(
+            draft.sentence,
+            place.lat_deg,
+            place.lon_deg,
+            place.decimals,
+            draft.time_s,
+            self._date(draft),
+            speed_mps,
+            track_deg,
+            3 if mode == 3 else 2,
+            draft.hdop,
+            draft.satellites,
+            draft.gst_m,
+        )
+
+    def _date(self, draft: _Draft) -> date | None:
+        """The day of this epoch: its RMC's, else the nearest one to the last RMC's or ZDA's."""
+        if draft.day is not None or self._dated is None or draft.time_s is None:
+            return draft.day
+        day, time_s = self._dated
+        turn = math.floor((time_s + elapsed_s(time_s, draft.time_s)) / DAY_S)
+        try:
+            return day + timedelta(days=turn)
+        except OverflowError:
+            return None

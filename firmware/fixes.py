@@ -1,0 +1,531 @@
+"""Epochs become trusted fixes: order, outliers, standstill, staleness, dates.
+
+Pure: no thread, no clock. Accelerations and ages within the stream come from the sentences' own
+times, never from when the bytes came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s
+from firmware.nmea import Parser
+from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
+from firmware.units import mps
+
+WEEKS_1024 = timedelta(weeks=1024)
+"""The GPS week counts to 1,023 and begins anew (IS-GPS-200, section 20.3.3.3.1.1)."""
+
+TEN_YEARS = timedelta(days=3653)
+AGREEING_DATES = 3
+RESTART_EPOCHS = 5
+OUTLIER_REOPENS_S = 3.0
+OUTLIER_AGREEING = 3
+DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
+SPEED_NOISE_MPS = 1.0
+NO_SENTENCE_S = 2.0
+NO_SENTENCE_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FixSettings:
+    """What makes a fix trusted.
+
+    `floor` is the earliest date that can be true, the build's; `trust_dates` believes any date (a
+    recording's). `max_accel_mps2`: no sled on snow or ice passes 15 m/s2, 1.5 g, in any direction:
+    0 to 60 mph in 1.8 s, where a drag sled on ice needs over 2; the brake rule asks for 3.28.
+    `max_speed_mps`: the fastest snowmobile on record did 94 m/s. At rest: the net displacement
+    over `standstill_s` is under `standstill_m` while the receiver says less than
+    `standstill_speed_mps` (4 knots: a moored boat was seen to "sail" at 3.4).
+    """
+
+    floor: date
+    trust_dates: bool = False
+    speed_error_mph: float = 0.5
+    derived_speed_error_mph: float = 2.0
+    hdop_m: float = 2.5
+    default_error_m: float = 10.0
+    max_accel_mps2: float = 15.0
+    max_speed_mps: float = 100.0
+    standstill_s: float = 5.0
+    standstill_m: float = 5.0
+    standstill_speed_mps: float = 2.06
+    source: str = "gps"
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """One epoch that the receiver says is valid, before the gates of order, outlier, standstill.
+
+    Absent: `utc` where there is no date, `speed_mps` and `error_mps` where there is no speed and
+    no earlier position to derive one from. `sentence` counts as `Epoch.sentence`.
+    """
+
+    sentence: int
+    lat_deg: float
+    lon_deg: float
+    error_m: float
+    mode: Literal[2, 3]
+    utc: datetime | None = None
+    speed_mps: float | None = None
+    error_mps: float | None = None
+    track_deg: float | None = None
+    derived: bool = False
+
+
+def believable_date(day: date, settings: FixSettings) -> date | None:
+    """The day that a receiver means: one below the floor is moved up by 1,024 or 2,048 weeks to
+    the first one above it; none where that, or the day itself, is over ten years past the floor."""
+    if settings.trust_dates:
+        return day
+    for turns in range(3):
+        try:
+            moved = day + turns * WEEKS_1024
+        except OverflowError:
+            return None
+        if moved >= settings.floor:
+            return moved if moved - settings.floor <= TEN_YEARS else None
+    return None
+
+
+class _Dates:
+    """Believes a date once several epochs agree on it; one wild date changes nothing."""
+
+    def __init__(self, settings: FixSettings, agreeing: int) -> None:
+        self._settings = settings
+        self._agreeing = agreeing
+        self._known: datetime | None = None
+        self._known_s = 0.0
+        self._rival: datetime | None = None
+        self._rival_s = 0.0
+        self._votes = 0
+
+    def utc(self, day: date | None, time_s: float | None) -> datetime | None:
+        """The instant of an epoch; none where its date is absent or not believed."""
+        believed = None if day is None else believable_date(day, self._settings)
+        if believed is None or time_s is None:
+            return None
+        claimed = datetime(believed.year, believed.month, believed.day, tzinfo=UTC)
+        try:
+            claimed += timedelta(seconds=time_s)
+        except OverflowError:
+            return None
+        if self._known is not None:
+            gap_s = elapsed_s(self._known_s, time_s)
+            expected = self._known + timedelta(seconds=gap_s)
+            if abs(claimed - expected) < timedelta(hours=1):
+                return self._learn(claimed, time_s)
+            if self._vote(claimed, time_s) >= AGREEING_DATES:
+                return self._learn(claimed, time_s)
+            if 0.0 <= gap_s <= 60.0:
+                self._known, self._known_s = expected, time_s
+                return expected
+            # The time of day has jumped too: another recording, or a receiver that began anew.
+            self._known = None
+        else:
+            self._vote(claimed, time_s)
+        return self._learn(claimed, time_s) if self._votes >= self._agreeing else None
+
+    def _vote(self, claimed: datetime, time_s: float) -> int:
+        agrees = self._rival is not None and abs(
+            claimed - self._rival - timedelta(seconds=elapsed_s(self._rival_s, time_s))
+        ) < timedelta(hours=1)
+        self._votes = self._votes + 1 if agrees else 1
+        self._rival, self._rival_s = claimed, time_s
+        return self._votes
+
+    def _learn(self, claimed: datetime, time_s: float) -> datetime:
+        self._known, self._known_s = claimed, time_s
+        return claimed
+
+
+class _Path:
+    """The last seconds of a ride: what a speed is derived from, and rest is told by."""
+
+    KEPT_S = 12.0
+
+    def __init__(self) -> None:
+        self._places: deque[tuple[float, float, float]] = deque(maxlen=400)
+
+    def clear(self) -> None:
+        self._places.clear()
+
+    def add(self, at_s: float, lat_deg: float, lon_deg: float) -> None:
+        while self._places and self._places[-1][0] >= at_s:
+            self._places.pop()
+        self._places.append((at_s, lat_deg, lon_deg))
+        while self._places[0][0] < at_s - self.KEPT_S:
+            self._places.popleft()
+
+    def moved(
+        self, at_s: float, lat_deg: float, lon_deg: float, over_s: float
+    ) -> tuple[float, float] | None:
+        """Metres of net displacement and seconds since the newest place that is so old."""
+        for then_s, then_lat, then_lon in reversed(self._places):
+            if at_s - then_s >= over_s - 1e-6:
+                return distance_m(then_lat, then_lon, lat_deg, lon_deg), at_s - then_s
+        return None
+
+
+def _derived(path: _Path, at_s: float, epoch: Epoch) -> tuple[float, float] | None:
+    """Speed from successive positions, and the error that the position's decimals leave in it.
+
+    One minute of latitude is 1,852 m: at four decimals a step is 0.19 m, so positions 0.1 s apart
+    would be wrong by 1.9 m/s. The older place is chosen so that a step counts for 0.25 m/s.
+    """
+    step_m = 1852.0 * 10.0**-epoch.decimals
+    moved = path.moved(at_s, epoch.lat_deg, epoch.lon_deg, max(0.05, min(4.0 * step_m, 2.0)))
+    if moved is None or moved[1] > _Path.KEPT_S:
+        return None
+    return moved[0] / moved[1], step_m / moved[1]
+
+
+class _Errors:
+    """How sure a position is: GST, else HDOP, each as long as it is fresh, else the default."""
+
+    def __init__(self, settings: FixSettings) -> None:
+        self._settings = settings
+        self._gst: tuple[float, float] | None = None
+        self._hdop: tuple[float, float] | None = None
+
+    def of(self, epoch: Epoch, at_s: float) -> float:
+        if epoch.gst_m is not None:
+            self._gst = (epoch.gst_m, at_s)
+        if epoch.hdop is not None:
+            self._hdop = (epoch.hdop, at_s)
+        if self._gst is not None and 0.0 <= at_s - self._gst[1] <= DOP_AGE_S:
+            return self._gst[0]
+        if self._hdop is not None and 0.0 <= at_s - self._hdop[1] <= DOP_AGE_S:
+            return self._hdop[0] * self._settings.hdop_m
+        return self._settings.default_error_m
+
+    @property
+    def hdop(self) -> float | None:
+        return None if self._hdop is None else self._hdop[0]
+
+
+class _Reporter:
+    """Makes the reports of completed epochs, by a timeline of its own."""
+
+    def __init__(self, settings: FixSettings) -> None:
+        self._settings = settings
+        self._dates = _Dates(settings, 1)
+        self._errors = _Errors(settings)
+        self._path = _Path()
+        self._now_s = 0.0
+        self._time_s: float | None = None
+
+    def report(self, epoch: Epoch) -> EpochReport:
+        if epoch.time_s is not None:
+            if self._time_s is not None:
+                gap_s = elapsed_s(self._time_s, epoch.time_s)
+                if gap_s < 0.0:
+                    self._path.clear()
+                self._now_s += abs(gap_s)
+            self._time_s = epoch.time_s
+        now_s = self._now_s
+        speed_mps, error_mps = epoch.speed_mps, mps(self._settings.speed_error_mph)
+        is_derived = False
+        if speed_mps is None and epoch.time_s is not None:
+            derived = _derived(self._path, now_s, epoch)
+            if derived is not None:
+                speed_mps, is_derived = derived[0], True
+                error_mps = max(mps(self._settings.derived_speed_error_mph), derived[1])
+        self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
+        return EpochReport(
+            epoch.sentence,
+            epoch.lat_deg,
+            epoch.lon_deg,
+            self._errors.of(epoch, now_s),
+            epoch.mode,
+            self._dates.utc(epoch.date, epoch.time_s),
+            speed_mps,
+            None if speed_mps is None else error_mps,
+            epoch.track_deg,
+            is_derived,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """The last epoch that passed the gates: its instant on the tracker's own timeline."""
+
+    now_s: float
+    at_s: float
+    time_s: float | None
+    speed_mps: float
+    lat_deg: float
+    lon_deg: float
+    error_m: float
+
+
+class FixTracker:
+    """Turns a receiver's bytes into readings of `Channel.FIX` and `Channel.RECEIVER`.
+
+    A speed is given at the sentence that carries it; `on_epoch` gets each completed epoch later,
+    before the gates (call `finish` at the end of a recording for the last ones).
+    """
+
+    def __init__(
+        self, settings: FixSettings, on_epoch: Callable[[EpochReport], None] | None = None
+    ) -> None:
+        self.settings = settings
+        self.parser = Parser()
+        self._assembler = Assembler()
+        self._reporter = _Reporter(settings) if on_epoch is not None else None
+        self._on_epoch = on_epoch
+        self._dates = _Dates(settings, 1 if settings.trust_dates else AGREEING_DATES)
+        self._errors = _Errors(settings)
+        self._path = _Path()
+        self._last: _Accepted | None = None
+        self._older_s: float | None = None
+        self._older = 0
+        self._rejected: list[_Accepted] = []
+        self._periods_s: deque[float] = deque(maxlen=5)
+        self._measured_s: float | None = None
+        self._measured_period_s = 1.5
+        self._void_epoch = -1
+        self._satellites: int | None = None
+        self._event = ""
+        self._told: tuple[float, str] | None = None
+        self._heard_s: float | None = None
+        self._unheard_bytes = 0
+
+    def feed(self, data: bytes, at_s: float) -> list[Reading]:
+        """Takes bytes that came at `at_s`, monotonic seconds, and returns what they say."""
+        readings: list[Reading] = []
+        heard = False
+        for sentence in self.parser.feed(data):
+            heard = True
+            closed = self._assembler.add(sentence)
+            if closed:
+                self._report(closed)
+            epoch = self._assembler.early
+            if epoch is not None:
+                fix = self._judge(epoch, at_s)
+                if fix is not None:
+                    readings.append(self._reading(Channel.FIX, fix, at_s, self.fresh_s))
+            elif self._assembler.is_void and self._void_epoch != self._assembler.opened:
+                self._void_epoch = self._assembler.opened
+                no_fix = Missing(Why.NO_FIX, "the receiver says that it has no fix")
+                readings.append(self._reading(Channel.FIX, no_fix, at_s))
+        if heard or self._heard_s is None:
+            self._heard_s, self._unheard_bytes = at_s, 0
+        if not heard:
+            self._unheard_bytes += len(data)
+        self._tell(readings, at_s)
+        return readings
+
+    def finish(self) -> None:
+        """Gives the epochs that are still open to `on_epoch`: no more bytes will come."""
+        self._report(self._assembler.finish())
+
+    @property
+    def fresh_s(self) -> float:
+        """For how long a fix may be judged: the larger of 2 s and two periods, and 0.5 s."""
+        period_s = median(self._periods_s) if self._periods_s else 1.0
+        return max(2.0, 2.0 * period_s) + 0.5
+
+    def _report(self, epochs: list[Epoch]) -> None:
+        if self._reporter is not None and self._on_epoch is not None:
+            for epoch in epochs:
+                self._on_epoch(self._reporter.report(epoch))
+
+    def _reading(
+        self,
+        channel: Channel,
+        value: Fix | Missing | Receiver,
+        at_s: float,
+        fresh_s: float | None = None,
+    ) -> Reading:
+        return Reading(channel, value, at_s, self.settings.source, fresh_s)
+
+    def _tell(self, readings: list[Reading], at_s: float) -> None:
+        """Adds how the receiver does, once a second and whenever there is something to say."""
+        note = self._event
+        if self._rejected:
+            note = note or "a jump of speed or place is ignored"
+        heard_s = self._heard_s if self._heard_s is not None else at_s
+        is_rubbish = self._unheard_bytes > NO_SENTENCE_BYTES and at_s - heard_s >= NO_SENTENCE_S
+        if is_rubbish:
+            note = "bytes come but no sentence: is the baud rate right?"
+        if self._told is not None and note == self._told[1] and at_s - self._told[0] < 1.0:
+            return
+        self._event = ""
+        self._told = (at_s, note)
+        if is_rubbish:
+            missing = Missing(Why.NO_ANSWER, note)
+            readings.append(self._reading(Channel.FIX, missing, at_s))
+        receiver = Receiver(
+            round(1.0 / median(self._periods_s), 2) if self._periods_s else None,
+            self._satellites,
+            self._errors.hdop,
+            self.parser.begun,
+            self.parser.refused.total(),
+            note,
+        )
+        readings.append(self._reading(Channel.RECEIVER, receiver, at_s))
+
+    def _judge(self, epoch: Epoch, at_s: float) -> Fix | None:
+        """The gates, in their order; none where one of them holds the epoch back."""
+        now_s = self._order(epoch, at_s)
+        if now_s is None:
+            return None
+        if epoch.satellites is not None:
+            self._satellites = epoch.satellites
+        settings = self.settings
+        error_m = self._errors.of(epoch, now_s)
+        speed_mps, error_mps = epoch.speed_mps, mps(settings.speed_error_mph)
+        if speed_mps is not None:
+            self._measure(now_s)
+        else:
+            if self._measured_s is not None and (
+                0.0 <= now_s - self._measured_s <= 1.5 * self._measured_period_s
+            ):
+                # A measured speed comes soon or has just come, and is better than a derived one.
+                self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
+                return None
+            derived = _derived(self._path, now_s, epoch)
+            if derived is None:
+                self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
+                return None
+            speed_mps = derived[0]
+            error_mps = max(mps(settings.derived_speed_error_mph), derived[1])
+        candidate = _Accepted(
+            now_s, at_s, epoch.time_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m
+        )
+        is_derived = epoch.speed_mps is None
+        if not self._passes(candidate, is_derived):
+            return None
+        self._last = candidate
+        self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
+        utc = self._dates.utc(epoch.date, epoch.time_s)
+        track_deg = epoch.track_deg
+        if speed_mps < settings.standstill_speed_mps or is_derived:
+            moved = self._path.moved(now_s, epoch.lat_deg, epoch.lon_deg, settings.standstill_s)
+            if moved is not None and moved[0] < settings.standstill_m * max(
+                1.0, moved[1] / settings.standstill_s
+            ):
+                speed_mps, track_deg = 0.0, None
+        return Fix(
+            epoch.lat_deg,
+            epoch.lon_deg,
+            error_m,
+            speed_mps,
+            error_mps,
+            track_deg,
+            utc,
+            epoch.mode,
+            is_derived,
+        )
+
+    def _order(self, epoch: Epoch, at_s: float) -> float | None:
+        """The epoch's instant on our own timeline; none while it is older than the last one."""
+        last = self._last
+        if last is None:
+            return 0.0
+        if epoch.time_s is None or last.time_s is None:
+            return last.now_s + max(0.0, at_s - last.at_s)
+        gap_s = elapsed_s(last.time_s, epoch.time_s)
+        if gap_s >= 0.0:
+            self._older_s, self._older = None, 0
+            return last.now_s + gap_s
+        step_s = 0.0 if self._older_s is None else elapsed_s(self._older_s, epoch.time_s)
+        if self._older_s is None or step_s < 0.0 or step_s > 60.0:
+            self._older = 1
+        elif step_s > 0.0:
+            self._older += 1
+        self._older_s = epoch.time_s
+        if self._older < RESTART_EPOCHS:
+            return None
+        self._event = f"the receiver's time went back {-gap_s:.0f} s: it has started anew"
+        self._older_s, self._older = None, 0
+        self._last, self._rejected, self._measured_s = None, [], None
+        self._path.clear()
+        self._periods_s.clear()
+        return last.now_s + self._measured_period_s
+
+    def _measure(self, now_s: float) -> None:
+        if self._measured_s is not None and 0.0 < now_s - self._measured_s <= 5.0:
+            self._measured_period_s = max(0.8, now_s - self._measured_s)
+        self._measured_s = now_s
+
+    def _passes(self, candidate: _Accepted, is_derived: bool) -> bool:
+        """Whether a sled can have done this since the last accepted epoch.
+
+        The gate opens by itself: when three refused epochs agree over a second, or 3 s after the
+        last good one.
+        """
+        if candidate.speed_mps > self.settings.max_speed_mps:
+            return False
+        last = self._last
+        if last is None or self._can_follow(last, candidate, is_derived):
+            if last is not None and 0.0 < candidate.now_s - last.now_s <= 10.0:
+                self._periods_s.append(candidate.now_s - last.now_s)
+            self._rejected = []
+            return True
+        rejected = self._rejected
+        if rejected and not self._can_follow(rejected[-1], candidate, is_derived):
+            rejected.clear()
+        if not rejected or candidate.now_s > rejected[-1].now_s:
+            rejected.append(candidate)
+        agree = len(rejected) >= OUTLIER_AGREEING and candidate.now_s - rejected[0].now_s >= 1.0
+        if agree or candidate.now_s - last.now_s >= OUTLIER_REOPENS_S:
+            self._rejected = []
+            self._path.clear()
+            self._event = "a jump of speed or place was confirmed: the new one is taken"
+            return True
+        return False
+
+    def _can_follow(self, last: _Accepted, candidate: _Accepted, is_derived: bool) -> bool:
+        gap_s = candidate.now_s - last.now_s
+        slack_mps = SPEED_NOISE_MPS + (
+            2.0 * mps(self.settings.derived_speed_error_mph) if is_derived else 0.0
+        )
+        change_mps = abs(candidate.speed_mps - last.speed_mps)
+        if change_mps > self.settings.max_accel_mps2 * gap_s + slack_mps:
+            return False
+        reach_m = (max(last.speed_mps, candidate.speed_mps) + slack_mps) * gap_s
+        reach_m += self.settings.max_accel_mps2 * gap_s * gap_s / 2.0
+        reach_m += 20.0 + 3.0 * (last.error_m + candidate.error_m)
+        return reach_m >= distance_m(
+            last.lat_deg, last.lon_deg, candidate.lat_deg, candidate.lon_deg
+        )
+
+
+def paced(data: bytes) -> list[tuple[float, bytes]]:
+    """Cuts a recording at its epochs: each chunk with its seconds since the first.
+
+    The pace is that of the epochs' own times. Where these are absent, step back or leap by more
+    than two minutes, the recording's usual period is kept. The chunks joined are the recording.
+    """
+    begins = [match.start() for match in re.finditer(rb"\$", data)]
+    assembler = Assembler()
+    cuts: list[tuple[int, float | None]] = []
+    for sentence in Parser().feed(data):
+        before = assembler.opened
+        assembler.add(sentence)
+        if assembler.opened != before:
+            cuts.append((begins[sentence.number - 1], assembler.opened_s))
+    gaps_s: list[float | None] = []
+    for (_, from_s), (_, to_s) in pairwise(cuts):
+        gap_s = None if from_s is None or to_s is None else elapsed_s(from_s, to_s)
+        gaps_s.append(gap_s if gap_s is not None and 0.0 < gap_s <= 120.0 else None)
+    known_s = [gap_s for gap_s in gaps_s if gap_s is not None]
+    usual_s = median(known_s) if known_s else 1.0
+    chunks: list[tuple[float, bytes]] = []
+    at_s = 0.0
+    for place, (begin, _) in enumerate(cuts):
+        end = cuts[place + 1][0] if place + 1 < len(cuts) else len(data)
+        chunks.append((at_s, data[begin if place else 0 : end]))
+        if place < len(gaps_s):
+            gap_s = gaps_s[place]
+            at_s += usual_s if gap_s is None else gap_s
+    return chunks if chunks else [(0.0, data)] if data else []
