@@ -1,0 +1,63 @@
+"""The alert table: which finding raises which alert, and what that one does.
+
+Change what the rider sees, or how soon, by changing one row. Who follows the table is
+`alerting.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware.findings import HapticCue, LightCue, ToneCue, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One alert: on which findings it is raised, and what it does.
+
+    It is raised once its verdict has stood for `raise_s`, and cleared once it has not stood for
+    `clear_s`: a speed that wavers about the limit is one exceedance. `words` may use the finding's
+    {value}, {limit}, {unit} and {thing}; at most two lines of 16 letters.
+    """
+
+    name: str
+    topic: str
+    verdicts: frozenset[Verdict]
+    words: str
+    light: LightCue
+    haptic: HapticCue
+    tone: ToneCue
+    priority: int
+    raise_s: float = 0.0
+    clear_s: float = 0.0
+    climbs: bool = False
+
+
+OVER = frozenset({Verdict.UNSURE, Verdict.VIOLATION})
+NEAR = frozenset({Verdict.APPROACHING})
+BLIND = frozenset({Verdict.UNKNOWN})
+
+_RED, _FLASH, _AMBER = LightCue.RED_FLASH, LightCue.AMBER_FLASH, LightCue.AMBER
+_PULSES, _TAP, _STILL = HapticCue.PULSES, HapticCue.TAP, HapticCue.OFF
+_ALARM, _CHIRP, _QUIET = ToneCue.ALARM, ToneCue.CHIRP, ToneCue.OFF
+
+# One line an alert is the point of the table.
+# fmt: off
+TABLE = (
+    #   name                     topic         on     words                                  light   haptic   tone    priority
+    Row("tether-out",            "tether",     OVER,  "TETHER OUT\nSTOP ENGINE",             _RED,   _PULSES, _ALARM, 120, clear_s=1.0),
+    Row("zone-speed",            "zone",       OVER,  "SLOW TO {limit:.0f}\n{thing}",        _RED,   _PULSES, _ALARM, 110, clear_s=1.0, climbs=True),
+    Row("over-speed",            "speed",      OVER,  "SLOW DOWN\nLIMIT {limit:.0f}",        _RED,   _PULSES, _ALARM, 100, clear_s=1.0, climbs=True),
+    Row("zone-ahead",            "zone-ahead", NEAR,  "{thing} AHEAD\nSLOW TO {limit:.0f}",  _FLASH, _TAP,    _CHIRP,  90),
+    Row("head-lamp-out",         "head-lamp",  OVER,  "HEAD LAMP OUT",                       _FLASH, _TAP,    _CHIRP,  62, clear_s=1.0),
+    Row("tail-lamp-out",         "tail-lamp",  OVER,  "TAIL LAMP OUT",                       _FLASH, _TAP,    _CHIRP,  61, clear_s=1.0),
+    Row("speed-not-watched",     "speed",      BLIND, "SPEED NOT\nWATCHED",                  _AMBER, _TAP,    _QUIET,  55),
+    Row("tether-not-watched",    "tether",     BLIND, "TETHER NOT\nWATCHED",                 _AMBER, _TAP,    _QUIET,  45),
+    Row("zone-not-watched",      "zone",       BLIND, "ZONES NOT\nWATCHED",                  _AMBER, _STILL,  _QUIET,  40),
+    Row("head-lamp-not-watched", "head-lamp",  BLIND, "HEAD LAMP\nNOT WATCHED",              _AMBER, _STILL,  _QUIET,  39),
+    Row("tail-lamp-not-watched", "tail-lamp",  BLIND, "TAIL LAMP\nNOT WATCHED",              _AMBER, _STILL,  _QUIET,  38),
+    Row("journal-not-kept",      "journal",    BLIND, "JOURNAL NOT\nKEPT",                   _AMBER, _STILL,  _QUIET,  35),
+    Row("near-zone-limit",       "zone",       NEAR,  "LIMIT {limit:.0f}",                   _AMBER, _STILL,  _QUIET,  21),
+    Row("near-limit",            "speed",      NEAR,  "LIMIT {limit:.0f}",                   _AMBER, _STILL,  _QUIET,  20),
+)
+# fmt: on

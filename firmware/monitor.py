@@ -1,0 +1,362 @@
+"""One step: a reading comes in, findings, alerts and events come out.
+
+The monitor has no thread, no clock and no file. `step(reading, at_s)` takes a reading and the
+monotonic instant at which it is judged. Before it, every timer that was due is fired at its own due
+instant, so that the same readings at the same instants always give the same findings and alerts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from firmware.alerting import Alerts
+from firmware.config import Ambient, Config
+from firmware.dates import Dates
+from firmware.events import Events
+from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
+from firmware.law import Clause, Law
+from firmware.parts import load
+from firmware.readings import (
+    Channel,
+    Engine,
+    Fix,
+    Light,
+    Missing,
+    Press,
+    Reading,
+    Request,
+    RtcTime,
+    Surroundings,
+    Tether,
+    Value,
+    Why,
+)
+from firmware.requests import Effect, Requests
+from firmware.rules.base import Rule, Snapshot
+from firmware.sky import Sky
+from firmware.units import mph
+from firmware.zones import Nearby
+
+JOURNAL = "journal"
+"""The one duty that is no clause: that the journal is kept."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a step brought: each change with the instant at which it came, in order."""
+
+    findings: list[tuple[float, Finding]] = field(default_factory=list)
+    alerts: list[tuple[float, Alert]] = field(default_factory=list)
+    events: list[tuple[float, Event]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Held:
+    """The last word of a channel: its value, when it was measured, and when it lapses.
+
+    `next_word` is the Missing that takes the value's place once it has lapsed.
+    """
+
+    value: Value
+    mono_s: float = 0.0
+    lapses_s: float = math.inf
+    next_word: Missing | None = None
+
+
+@dataclass(slots=True)
+class Watched:
+    """A clause with its rule, what the rule remembers, and the finding that stands."""
+
+    clause: Clause
+    rule: Rule
+    memory: Any  # each rule knows its own memory's type
+    finding: Finding | None = None
+
+
+class Monitor:
+    """Judges readings against the clauses that it was given."""
+
+    def __init__(
+        self,
+        watched: Iterable[tuple[Clause, Rule]],
+        *,
+        sky: Sky,
+        dates: Dates,
+        alerts: Alerts,
+        events: Events,
+        requests: Requests,
+        time_zone: ZoneInfo,
+        fitted: Collection[Channel],
+    ) -> None:
+        """Takes all its parts; `fitted` are the channels that have a source at all."""
+        self._watched = [Watched(clause, rule, rule.begin()) for clause, rule in watched]
+        self._by_channel = {
+            channel: [one for one in self._watched if channel in one.rule.channels]
+            for channel in Channel
+        }
+        self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
+        self._tells_time = any(one.clause.when == "clock" for one in self._watched)
+        self.sky = sky
+        self.dates = dates
+        self.alerts = alerts
+        self.events = events
+        self.requests = requests
+        self.time_zone = time_zone
+        self.held = {
+            channel: Held(Missing(Why.STARTING if channel in fitted else Why.NOT_FITTED))
+            for channel in Channel
+        }
+        self.nearby: Nearby | Missing = Missing(Why.STARTING)
+        self._refresh_nearby()
+        self.dark = sky.judge(None, 0.0)
+        self.findings: dict[str, Finding] = {}
+        self.next_due_s = -math.inf
+
+    # Time and readings come in.
+
+    def step(self, reading: Reading, at_s: float) -> Outcome:
+        """Judges a reading at an instant that is no earlier than the last one."""
+        outcome = Outcome()
+        if self.next_due_s == -math.inf:  # the first instant of all: every clause is judged
+            self._take(reading, at_s, outcome)
+            self._judge_all(self._watched, at_s, outcome)
+            return outcome
+        self._pass_time(at_s, outcome)
+        self._judge_all(self._take(reading, at_s, outcome), at_s, outcome)
+        return outcome
+
+    def advance(self, at_s: float) -> Outcome:
+        """Lets time pass without a reading: fires every timer that is due up to `at_s`."""
+        outcome = Outcome()
+        self._pass_time(at_s, outcome)
+        return outcome
+
+    def finish(self, at_s: float) -> Outcome:
+        """Lets time pass up to power-off and ends the events that are open."""
+        outcome = self.advance(at_s)
+        outcome.events += [(at_s, event) for event in self.events.end(at_s)]
+        return outcome
+
+    def cues(self, at_s: float) -> Cues:
+        """What the outputs do now."""
+        if self.requests.is_testing(at_s):
+            return Cues(LightCue.RED_FLASH, HapticCue.PULSES, ToneCue.ALARM, True)
+        return self.alerts.cues(at_s, is_watching=self.is_watching)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether speed is judged, or rightly is not: the steady watching light."""
+        return bool(self.findings) and not any(
+            one.topic == "speed" and one.verdict is Verdict.UNKNOWN
+            for one in self.findings.values()
+        )
+
+    @property
+    def fix(self) -> Fix | Missing:
+        """The fix that is judged, or why there is none."""
+        value = self.held[Channel.FIX].value
+        assert isinstance(value, Fix | Missing)  # readings.VALUE_TYPES: a channel has one type
+        return value
+
+    def _pass_time(self, at_s: float, outcome: Outcome) -> None:
+        if self.next_due_s == -math.inf:
+            self._judge_all(self._watched, at_s, outcome)
+        while self.next_due_s <= at_s:
+            self._fire(self.next_due_s, outcome)
+
+    def _fire(self, at_s: float, outcome: Outcome) -> None:
+        """Does all that is due at this instant."""
+        touched: list[Watched] = []
+        for channel, held in self.held.items():
+            if held.lapses_s <= at_s:
+                word = held.next_word or Missing(Why.STALE, f"last heard at {held.mono_s:.1f} s")
+                touched += self._replace(channel, Held(word, held.mono_s), at_s)
+        if self.sky.due_s() <= at_s:
+            touched += self._look_at_sky(at_s)
+        if self.requests.pass_time(at_s) is Effect.JUDGE_AGAIN:
+            touched += self._watched
+        touched += [one for one in self._watched if one.memory.due_s <= at_s]
+        self._judge_all(touched, at_s, outcome)
+
+    def _take(self, reading: Reading, at_s: float, outcome: Outcome) -> list[Watched]:
+        """Takes a reading's word; returns the clauses that must be judged again."""
+        value = reading.value
+        if isinstance(value, Press | Request):
+            return self._obey(value, at_s, outcome)
+        held = self.held[reading.channel]
+        if isinstance(value, Missing):
+            lasts = not isinstance(held.value, Missing) and held.lapses_s != math.inf
+            if lasts and value.why is not Why.NOT_FITTED:
+                held.next_word = value
+                return []
+            return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
+        lapses_s = math.inf
+        if reading.fresh_s is not None:  # one that comes too late lapses at once, not in the past
+            lapses_s = max(reading.mono_s + reading.fresh_s, at_s)
+        return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
+
+    def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
+        """Puts a new word in the place of the last; returns the clauses that look at it."""
+        self.held[channel] = held
+        touched = list(self._by_channel[channel])
+        match held.value:
+            case Fix() as fix:
+                before = self.dates.utc(at_s)
+                self.dates.take_fix(fix, held.mono_s)
+                self.sky.take_place(fix.lat_deg, fix.lon_deg)
+                self._notice_step(before, at_s)
+            case RtcTime() as rtc:
+                before = self.dates.utc(at_s)
+                self.dates.take_rtc(rtc, held.mono_s)
+                self._notice_step(before, at_s)
+        if channel is Channel.SURROUNDINGS:
+            self._refresh_nearby()
+        elif channel is Channel.LIGHT_AMBIENT:
+            assert isinstance(held.value, Light | Missing)  # readings.VALUE_TYPES
+            self.sky.take_ambient(held.value, at_s)
+        if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
+            touched += self._look_at_sky(at_s)
+        return touched
+
+    def _notice_step(self, before: datetime | None, at_s: float) -> None:
+        """Asks the sun anew after the date itself has moved by over a second."""
+        after = self.dates.utc(at_s)
+        if before is None or after is None or abs((after - before).total_seconds()) > 1.0:
+            self.sky.forget_sun()
+
+    def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
+        effect = self.requests.take(value, at_s, self.fix, self._is_standing())
+        if effect is Effect.ACKNOWLEDGE:
+            outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
+        return self._watched if effect is Effect.JUDGE_AGAIN else []
+
+    def _look_at_sky(self, at_s: float) -> list[Watched]:
+        dark = self.sky.judge(self.dates.utc(at_s), at_s)
+        if dark == self.dark:
+            return []
+        self.dark = dark
+        return self._in_darkness
+
+    def _refresh_nearby(self) -> None:
+        value = self.held[Channel.SURROUNDINGS].value
+        assert isinstance(value, Surroundings | Missing)  # readings.VALUE_TYPES
+        self.nearby = value if isinstance(value, Missing) else Nearby(value)
+
+    # Findings, alerts and events come out.
+
+    def _judge_all(self, touched: Iterable[Watched], at_s: float, outcome: Outcome) -> None:
+        """Judges these clauses, each once, in the order of the law, and what follows from them."""
+        wanted = {id(one) for one in touched}
+        if wanted:
+            now = self._snapshot(at_s)
+            for watched in self._watched:
+                if id(watched) in wanted:
+                    self._judge(watched, now, outcome)
+        duties = {**self.findings, JOURNAL: self._journal_duty()}
+        outcome.alerts += [(at_s, one) for one in self.alerts.follow(duties, at_s)]
+        outcome.events += [(at_s, one) for one in self.events.follow(self.findings, at_s)]
+        self.next_due_s = min(
+            self.sky.due_s(),
+            self.requests.due_s(at_s),
+            self.alerts.due_s(at_s),
+            self.events.due_s(at_s),
+            *(held.lapses_s for held in self.held.values()),
+            *(one.memory.due_s for one in self._watched),
+        )
+
+    def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
+        watched.memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
+        before = watched.finding
+        watched.finding = self.findings[finding.clause] = finding
+        if before is None or before.verdict is not finding.verdict:
+            outcome.findings.append((now.at_s, finding))
+
+    def _snapshot(self, at_s: float) -> Snapshot:
+        head, tail = self.held[Channel.LIGHT_HEAD].value, self.held[Channel.LIGHT_TAIL].value
+        tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value
+        # readings.VALUE_TYPES: each channel has one type, or a Missing.
+        assert isinstance(head, Light | Missing)
+        assert isinstance(tail, Light | Missing)
+        assert isinstance(tether, Tether | Missing)
+        assert isinstance(engine, Engine | Missing)
+        return Snapshot(
+            at_s=at_s,
+            fix=self.fix,
+            fix_at_s=self.held[Channel.FIX].mono_s,
+            head=head,
+            tail=tail,
+            tether=tether,
+            engine=engine,
+            nearby=self.nearby,
+            marks=self.requests.marks,
+            dark=self.dark,
+            local=self.local(at_s) if self._tells_time else None,
+            modes=self.requests.modes,
+        )
+
+    def local(self, at_s: float) -> datetime | None:
+        """Local civil time, daylight saving included; None while there is no date."""
+        utc = self.dates.utc(at_s)
+        return None if utc is None else utc.astimezone(self.time_zone)
+
+    def _is_standing(self) -> bool:
+        """Whether the sled surely stands: at rest by its fix, or, without one, its engine off."""
+        if isinstance(self.fix, Fix):
+            return mph(self.fix.speed_mps) < 1.0
+        engine = self.held[Channel.ENGINE].value
+        return isinstance(engine, Engine) and not engine.is_running
+
+    def _journal_duty(self) -> Finding:
+        disk = self.held[Channel.JOURNAL].value
+        if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
+            return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
+        return Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
+
+
+def build(
+    config: Config, laws: Iterable[Law], fitted: Collection[Channel] | None = None
+) -> Monitor:
+    """The monitor of a unit with this config under these laws.
+
+    `fitted` are the channels that have a source; without it, those that the config names.
+    """
+    rules: dict[str, Rule] = {}
+    watched = []
+    for law in laws:
+        for clause in law.clause:
+            if clause.kind and clause.applies_to == config.unit.vehicle:
+                if clause.kind not in rules:
+                    rules[clause.kind] = load("rule", clause.kind)(config)
+                watched.append((clause, rules[clause.kind]))
+    ambient = config.light.ambient or Ambient(chip="none", address=0x08)
+    return Monitor(
+        watched,
+        sky=Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s),
+        dates=Dates(config.clock.floor),
+        alerts=Alerts(),
+        events=Events(),
+        requests=Requests(),
+        time_zone=ZoneInfo(config.unit.time_zone),
+        fitted=fitted_channels(config) if fitted is None else fitted,
+    )
+
+
+def fitted_channels(config: Config) -> frozenset[Channel]:
+    """The channels that have a source in this config."""
+    parts = {
+        Channel.LIGHT_HEAD: config.light.head,
+        Channel.LIGHT_TAIL: config.light.tail,
+        Channel.LIGHT_AMBIENT: config.light.ambient,
+        Channel.TETHER: config.tether,
+        Channel.ENGINE: config.engine,
+        Channel.BUTTON: config.button,
+        Channel.RTC: config.rtc,
+        Channel.SURROUNDINGS: config.zones.packs or None,
+    }
+    always = {Channel.FIX, Channel.RECEIVER, Channel.REQUEST, Channel.JOURNAL}
+    return frozenset(always | {channel for channel, part in parts.items() if part is not None})

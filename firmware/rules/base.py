@@ -1,0 +1,159 @@
+"""What a rule is: a pure judge of one kind of clause, with its memory passed in and out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from firmware.config import Rules
+from firmware.findings import Finding, Verdict
+from firmware.law import Clause, Limit
+from firmware.readings import Channel, Engine, Fix, Light, Missing, Tether
+from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
+from firmware.zones import Nearby
+
+MOVING_MPH = 1.0
+"""At rest the fixes are clamped to 0 mph, so that anything from here on is motion."""
+
+NEVER = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Dark:
+    """Whether it is dark, by the sun and by the light; None where that can't be told.
+
+    The sun may accuse. Too little natural light warns only, for how little is "insufficient" is
+    for a court to say.
+    """
+
+    by_sun: bool | None
+    by_light: bool | None
+    why: str = ""
+
+    @property
+    def is_dark(self) -> bool | None:
+        """True by either limb; False by the sun alone; None when the sun's place or date lack."""
+        if self.by_sun or self.by_light:
+            return True
+        return self.by_sun
+
+    @property
+    def may_accuse(self) -> bool:
+        return self.by_sun is True
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`."""
+
+    at_s: float
+    fix: Fix | Missing
+    fix_at_s: float
+    head: Light | Missing
+    tail: Light | Missing
+    tether: Tether | Missing
+    engine: Engine | Missing
+    nearby: Nearby | Missing
+    marks: Nearby | None
+    dark: Dark
+    local: datetime | None
+    modes: frozenset[str]
+
+    @property
+    def is_moving(self) -> bool | None:
+        """Whether the sled moves; None without a fix."""
+        if isinstance(self.fix, Missing):
+            return None
+        return mph(self.fix.speed_mps) >= MOVING_MPH
+
+
+class Memory(Protocol):
+    """What a rule carries from one judgement to the next; frozen.
+
+    At `due_s` the clause must be judged again even when nothing new is read.
+    """
+
+    @property
+    def due_s(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoMemory:
+    """The memory of a rule that needs none."""
+
+    due_s: float = NEVER
+
+
+class Rule(Protocol):
+    """A kind of clause: which channels it looks at, and the judge itself."""
+
+    channels: frozenset[Channel]
+
+    def begin(self) -> Any:  # each rule knows its own memory's type
+        """The memory before the first judgement."""
+
+    def judge(self, memory: Any, now: Snapshot, clause: Clause) -> tuple[Any, Finding]:
+        """The new memory and the finding; pure."""
+
+
+def does_not_apply(clause: Clause, why: str, topic: str = "") -> Finding:
+    """The finding on a clause that asks nothing here and now: compliant, without a limit."""
+    return Finding(clause.citation, Verdict.COMPLIANT, why, topic=topic)
+
+
+def cannot_tell(clause: Clause, why: str, topic: str) -> Finding:
+    """The finding on a clause that can't be watched."""
+    return Finding(clause.citation, Verdict.UNKNOWN, why, topic=topic)
+
+
+def lifted(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
+    """The `exempt` finding while a mode lifts the clause, and None otherwise."""
+    for mode in clause.lifted_by:
+        if mode in now.modes:
+            return Finding(clause.citation, Verdict.EXEMPT, f"{mode} mode lifts it", topic=topic)
+    return None
+
+
+def is_within_window(now: Snapshot, clause: Clause) -> bool | None:
+    """Whether local civil time lies in the clause's window; None where the time is not known.
+
+    From the first instant of `from_time` up to, not with, the first of `to_time`. Each instant is
+    compared by its own local time, so both nights of a change to or from daylight saving are right.
+    """
+    if now.local is None or clause.from_time is None or clause.to_time is None:
+        return None
+    at = now.local.time()
+    if clause.from_time <= clause.to_time:
+        return clause.from_time <= at < clause.to_time
+    return at >= clause.from_time or at < clause.to_time
+
+
+def in_unit_of(limit: Limit, speed_mps: float, error_mps: float) -> tuple[float, float]:
+    """The speed and its error in the unit of the limit; never rounded."""
+    unit_mps = MPS_PER_MPH if limit.unit == "mph" else MPS_PER_KMH
+    return speed_mps / unit_mps, error_mps / unit_mps
+
+
+def judge_speed(
+    clause: Clause,
+    value: float,
+    error: float,
+    why: str,
+    choices: Rules,
+    may_accuse: bool,
+    topic: str,
+) -> Finding:
+    """The verdict on a speed whose limit applies; value and error in the limit's own unit."""
+    assert clause.limit is not None  # law.py refuses a speed clause without one
+    limit = clause.limit.value
+    margin = choices.approach_mph if limit >= 40 else choices.approach_low_mph
+    if value > limit:
+        sure = may_accuse and value > limit + error
+        verdict = Verdict.VIOLATION if sure else Verdict.UNSURE
+    elif value >= limit - margin:
+        verdict = Verdict.APPROACHING
+    else:
+        verdict = Verdict.COMPLIANT
+    return Finding(clause.citation, verdict, why, value, limit, clause.limit.unit, error, topic)

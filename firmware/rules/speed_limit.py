@@ -1,0 +1,65 @@
+"""Speed against a limit that holds everywhere: always, in darkness, or in a window of the clock."""
+
+from __future__ import annotations
+
+from firmware.config import Config
+from firmware.findings import Finding
+from firmware.law import Clause
+from firmware.readings import Channel, Missing
+from firmware.rules.base import (
+    NoMemory,
+    Snapshot,
+    cannot_tell,
+    does_not_apply,
+    in_unit_of,
+    is_within_window,
+    judge_speed,
+    lifted,
+)
+
+TOPIC = "speed"
+
+
+class SpeedLimit:
+    """Judges a clause such as 350.10(1)(gm).
+
+    Over the limit by up to the stated error is `unsure`; beyond it `violation`. `approaching`
+    begins 3 mph below a limit of 40 mph or more, 1 mph below a smaller one.
+    """
+
+    channels = frozenset({Channel.FIX, Channel.LIGHT_AMBIENT})
+
+    def __init__(self, config: Config) -> None:
+        self.choices = config.rules
+
+    def begin(self) -> NoMemory:
+        return NoMemory()
+
+    def judge(self, memory: NoMemory, now: Snapshot, clause: Clause) -> tuple[NoMemory, Finding]:
+        return memory, self._finding(now, clause)
+
+    def _finding(self, now: Snapshot, clause: Clause) -> Finding:
+        exempt = lifted(clause, now, TOPIC)
+        if exempt is not None:
+            return exempt
+        may_accuse = True
+        if clause.when == "darkness":
+            if now.dark.is_dark is False:
+                return does_not_apply(clause, "daylight", TOPIC)
+            if now.dark.is_dark is None:
+                return cannot_tell(clause, now.dark.why, TOPIC)
+            may_accuse = now.dark.may_accuse
+        elif clause.when == "clock":
+            within = is_within_window(now, clause)
+            if within is None:
+                return cannot_tell(clause, "the time of day is not known", TOPIC)
+            if not within:
+                return does_not_apply(clause, "outside its hours", TOPIC)
+        if isinstance(now.fix, Missing):
+            return cannot_tell(clause, f"speed not known ({now.fix})", TOPIC)
+        assert clause.limit is not None  # law.py refuses a speed clause without one
+        value, error = in_unit_of(clause.limit, now.fix.speed_mps, now.fix.error_mps)
+        why = "after dark" if clause.when == "darkness" else clause.title.lower()
+        if not may_accuse:
+            why = "too little natural light"
+        return judge_speed(clause, value, error, why, self.choices, may_accuse, TOPIC)

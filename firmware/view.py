@@ -1,0 +1,112 @@
+"""The monitor's state as a screen sees it: one `State` out of what is held, found and raised."""
+
+from __future__ import annotations
+
+from firmware.findings import Finding, Verdict
+from firmware.monitor import JOURNAL, Monitor
+from firmware.readings import Channel, Disk, Engine, Fix, Missing, Receiver, Tether, Why
+from firmware.state import State
+from firmware.units import ft, mph
+
+AHEAD = "zone-ahead"
+NEARBY_KINDS = ("dwelling", "shanty", "person")
+
+
+def state_of(monitor: Monitor, at_s: float) -> State:
+    """The picture of the unit at an instant."""
+    utc = monitor.dates.utc(at_s)
+    local = monitor.local(at_s)
+    fix = monitor.fix
+    here = fix if isinstance(fix, Fix) else None
+    limit = _lowest_limit(monitor)
+    zone, zone_ft = _nearest(monitor, here)
+    receiver = monitor.held[Channel.RECEIVER].value
+    standing = monitor.alerts.standing()
+    return State(
+        at_s=at_s,
+        is_watching=monitor.is_watching,
+        utc=utc,
+        utc_source=monitor.dates.source,
+        local_time="" if local is None else local.strftime("%H:%M"),
+        lat_deg=None if here is None else here.lat_deg,
+        lon_deg=None if here is None else here.lon_deg,
+        speed_mph=None if here is None else mph(here.speed_mps),
+        speed_error_mph=None if here is None else mph(here.error_mps),
+        track_deg=None if here is None else here.track_deg,
+        limit_mph=None if limit is None else limit.limit,
+        limit_clause=limit.clause if limit else "",
+        is_dark=monitor.dark.is_dark,
+        zone=zone,
+        zone_ft=zone_ft,
+        head_lamp=_lamp(monitor, Channel.LIGHT_HEAD, "head-lamp"),
+        tail_lamp=_lamp(monitor, Channel.LIGHT_TAIL, "tail-lamp"),
+        tether=_word(monitor, Channel.TETHER),
+        engine=_word(monitor, Channel.ENGINE),
+        gps="fix" if here else str(fix),
+        satellites=receiver.satellites if isinstance(receiver, Receiver) else None,
+        journal=_journal(monitor),
+        modes=tuple(sorted(monitor.requests.modes)),
+        prompt=monitor.requests.prompt,
+        cues=monitor.cues(at_s),
+        alert=standing[0] if standing else None,
+        alerts=standing,
+        findings=tuple(monitor.findings.values()),
+        not_watched=tuple(
+            f"{one.clause}: {one.why}"
+            for one in monitor.findings.values()
+            if one.verdict is Verdict.UNKNOWN
+        ),
+    )
+
+
+def _lowest_limit(monitor: Monitor) -> Finding | None:
+    """The finding with the lowest speed limit that holds here and now; lowest wins."""
+    limits = [
+        one
+        for one in monitor.findings.values()
+        if one.limit is not None and one.unit == "mph" and one.topic != AHEAD
+    ]
+    return min(limits, key=lambda one: one.limit or 0.0, default=None)
+
+
+def _nearest(monitor: Monitor, fix: Fix | None) -> tuple[str, float | None]:
+    if fix is None or isinstance(monitor.nearby, Missing):
+        return "", None
+    near = monitor.nearby.nearest(NEARBY_KINDS, (fix.lat_deg, fix.lon_deg))
+    if near is None:
+        return "", None
+    return near.feature.kind, ft(near.distance_m)
+
+
+def _lamp(monitor: Monitor, channel: Channel, topic: str) -> str:
+    """lit, out, unknown or not fitted; a lamp that need not be lit is told by its light alone."""
+    value = monitor.held[channel].value
+    if isinstance(value, Missing):
+        return "not fitted" if value.why is Why.NOT_FITTED else "unknown"
+    for one in monitor.findings.values():
+        if one.topic == topic and one.verdict is not Verdict.UNKNOWN and one.limit is not None:
+            return "out" if one.verdict.is_over else "lit"
+    return "not needed"
+
+
+def _word(monitor: Monitor, channel: Channel) -> str:
+    match monitor.held[channel].value:
+        case Missing(why=why):
+            return "not fitted" if why is Why.NOT_FITTED else "unknown"
+        case Tether(state=state):
+            return str(state)
+        case Engine(is_running=is_running):
+            return "running" if is_running else "off"
+        case _:
+            return "unknown"
+
+
+def _journal(monitor: Monitor) -> str:
+    match monitor.held[Channel.JOURNAL].value:
+        case Disk(free_mb=free_mb, lost_records=lost):
+            return f"{free_mb:.0f} MB free" + (f", {lost} records lost" if lost else "")
+        case Missing(why=Why.STARTING):
+            return "starting"
+        case Missing(detail=detail):
+            return f"not kept: {detail}"
+    return JOURNAL
