@@ -146,9 +146,7 @@ class _Parser:
         try:
             at_s = _number(seconds, 0.0, 1e7)
         except _FaultyWordError as fault:
-            raise _FaultyWordError(
-                f"{seconds}: {fault} A line is SECONDS WORD ARGUMENTS."
-            ) from fault
+            raise _FaultyWordError(f"{fault} A line is SECONDS WORD ARGUMENTS.") from fault
         if word not in self._words:
             raise _FaultyWordError(f"not a word: must be one of {', '.join(self._words)}.")
         deed = self._words[word](arguments)

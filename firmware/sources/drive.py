@@ -1,0 +1,272 @@
+"""A recorded or scripted ride as a source: its readings in virtual time, without bus or thread.
+
+The sensors answer as the real ones do on the wire: lights four times a second, tether and engine
+at each change and once a second, the receiver through the same parser and the same gates. So a
+drive that is replayed is judged as one that is lived through with `--simulate`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import count
+
+from firmware.config import Config
+from firmware.epochs import distance_m
+from firmware.fixes import EpochReport, FixSettings, FixTracker
+from firmware.readings import (
+    Channel,
+    Engine,
+    Fix,
+    Light,
+    Missing,
+    Press,
+    Reading,
+    Request,
+    RtcTime,
+    Tether,
+    Value,
+    Why,
+)
+from firmware.script import Action, Button, Drive, EngineRuns, Mode, Plug, Send, TetherTurns
+from firmware.world import World
+from firmware.zones import Pack, surroundings
+
+BY = "drive"
+"""Who asks for the modes that a drive switches."""
+
+PINS = "drive:pins"
+GPS = "drive:gps"
+
+LIGHT_PERIOD_S = 0.25
+LIGHT_FRESH_S = 1.75
+CONTACT_PERIOD_S = 1.0
+CONTACT_FRESH_S = 2.5
+RTC_PERIOD_S = 60.0
+RTC_ERROR_S = 60.0  # what a DS3231 may be off by after a year on its battery (2 ppm)
+HOLD_S = 2.0
+
+SURROUNDINGS_M = 2000.0
+MOVED_M = 1000.0
+
+_REFUSED = ("eio", "nack", "hang")
+_FULL_LUX = 54_612.5  # BH1750: count 65,535
+
+
+@dataclass(frozen=True, slots=True)
+class _Eye:
+    """A light sensor of the sled: where it is, and which chip it is."""
+
+    channel: Channel
+    chip: str
+    address: int
+
+
+def tracker(
+    config: Config,
+    floor: date | None,
+    on_epoch: Callable[[EpochReport], None] | None = None,
+    source: str = GPS,
+) -> FixTracker:
+    """The gates of a unit with this configuration; without a floor a recording's dates are
+    believed as they stand."""
+    gps = config.gps
+    settings = FixSettings(
+        floor=config.clock.floor if floor is None else floor,
+        trust_dates=floor is None,
+        speed_error_mph=gps.speed_error_mph,
+        derived_speed_error_mph=gps.derived_error_mph,
+        hdop_m=gps.hdop_m,
+        default_error_m=gps.position_error_m,
+        max_accel_mps2=gps.max_accel_mps2,
+        source=source,
+    )
+    return FixTracker(settings, on_epoch)
+
+
+def readings(drive: Drive, config: Config) -> Iterator[tuple[float, Reading]]:
+    """Everything that a unit with this configuration reads in the course of a drive, in order.
+
+    At one instant the world changes first, then contacts, clock and lights are read, then the
+    receiver speaks. The modes of the drive's header are asked for at second 0 with the engine
+    off, before anything else happens.
+    """
+    bench = _Bench(drive, config)
+    yield from bench.begin()
+    holds = [one.at_s + HOLD_S for one in drive.actions if one.deed == Button("hold")]
+    streams: list[Iterator[tuple[float, int, Action | None]]] = [
+        _deeds(drive),
+        iter([(at_s, _HOLD, None) for at_s in holds]),
+        _beats(CONTACT_PERIOD_S, _CONTACTS),
+        _beats(RTC_PERIOD_S, _RTC),
+        _beats(LIGHT_PERIOD_S, _LIGHTS),
+    ]
+    for at_s, order, action in heapq.merge(*streams, key=lambda one: one[:2]):
+        if order == _END:
+            return
+        if action is not None:
+            yield from bench.act(at_s, action)
+        else:
+            yield from bench.look(at_s, order)
+
+
+# The order of what happens at one instant.
+_DEED, _HOLD, _CONTACTS, _RTC, _LIGHTS, _SEND, _END = range(7)
+
+
+def _deeds(drive: Drive) -> Iterator[tuple[float, int, Action | None]]:
+    last_s = 0.0
+    for at_s, action in drive.timeline():
+        yield at_s, _SEND if isinstance(action.deed, Send) else _DEED, action
+        last_s = at_s
+    yield last_s, _END, None
+
+
+def _beats(period_s: float, order: int) -> Iterator[tuple[float, int, Action | None]]:
+    for number in count():
+        yield number * period_s, order, None
+
+
+class _Bench:
+    """The sled and its sensors, as far as a configuration fits them."""
+
+    def __init__(self, drive: Drive, config: Config) -> None:
+        self._drive = drive
+        self._world = World(drive.start)
+        self._bus = f"i2c-{config.i2c.bus}"
+        self._config = config
+        self._tracker = tracker(config, drive.floor)
+        lights = config.light
+        self._eyes = [
+            _Eye(channel, part.chip, part.address)
+            for channel, part in (
+                (Channel.LIGHT_HEAD, lights.head),
+                (Channel.LIGHT_TAIL, lights.tail),
+                (Channel.LIGHT_AMBIENT, lights.ambient),
+            )
+            if part is not None
+        ]
+
+    def begin(self) -> Iterator[tuple[float, Reading]]:
+        """The header's modes, set while the sled surely stands."""
+        yield from with_modes(self._drive.modes, self._config.engine is not None)
+
+    def act(self, at_s: float, action: Action) -> Iterator[tuple[float, Reading]]:
+        """A deed of the world, and the readings that come of it at once."""
+        self._world.apply(action.deed, at_s)
+        match action.deed:
+            case Send(octets=octets):
+                if self._world.is_plugged:
+                    yield from self._hear(octets, at_s)
+            case Plug(is_in=False):
+                unplugged = Missing(Why.NO_ANSWER, "the receiver was unplugged")
+                yield at_s, Reading(Channel.FIX, unplugged, at_s, GPS)
+            case EngineRuns() | TetherTurns():
+                yield from self.look(at_s, _CONTACTS)
+            case Button(kind="press"):
+                if self._config.button is not None:
+                    yield at_s, Reading(Channel.BUTTON, Press("press"), at_s, PINS)
+            case Mode(name=name, is_on=is_on):
+                request = Request("mode", f"{name} {'on' if is_on else 'off'}", BY)
+                yield at_s, Reading(Channel.REQUEST, request, at_s, BY)
+            case _:
+                pass
+
+    def look(self, at_s: float, order: int) -> Iterator[tuple[float, Reading]]:
+        """The readings of one kind of sensor at its own beat."""
+        if order == _CONTACTS:
+            yield from self._contacts(at_s)
+        elif order == _RTC:
+            yield from self._rtc(at_s)
+        elif order == _LIGHTS:
+            for eye in self._eyes:
+                source = f"{eye.chip}@{self._bus}:0x{eye.address:02x}"
+                value = self._light(eye, at_s)
+                yield at_s, Reading(eye.channel, value, at_s, source, LIGHT_FRESH_S)
+        elif order == _HOLD and self._config.button is not None:
+            yield at_s, Reading(Channel.BUTTON, Press("hold"), at_s, PINS)
+
+    def _contacts(self, at_s: float) -> Iterator[tuple[float, Reading]]:
+        if self._config.engine is not None:
+            engine = Engine(self._world.is_running)
+            yield at_s, Reading(Channel.ENGINE, engine, at_s, PINS, CONTACT_FRESH_S)
+        if self._config.tether is not None:
+            tether = Tether(self._world.tether)
+            yield at_s, Reading(Channel.TETHER, tether, at_s, PINS, CONTACT_FRESH_S)
+
+    def _rtc(self, at_s: float) -> Iterator[tuple[float, Reading]]:
+        rtc = self._config.rtc
+        if rtc is None:
+            return
+        utc = self._world.rtc_utc(at_s)
+        value: Value
+        if self._world.faults.get((self._bus, rtc.address)) is not None:
+            value = Missing(Why.NO_ANSWER, f"{self._bus}: 0x{rtc.address:02x} fails")
+        elif utc is None:
+            value = Missing(Why.NOT_TRUSTED, "the battery clock has stopped")
+        else:
+            value = RtcTime(utc, RTC_ERROR_S)
+        source = f"{rtc.chip}@{self._bus}:0x{rtc.address:02x}"
+        yield at_s, Reading(Channel.RTC, value, at_s, source)
+
+    def _light(self, eye: _Eye, at_s: float) -> Light | Missing:
+        """What a light sensor says: its lamp or the sky, or why it says nothing."""
+        fault = self._world.faults.get((self._bus, eye.address))
+        if fault in _REFUSED:
+            return Missing(Why.NO_ANSWER, f"{self._bus}: 0x{eye.address:02x} fails ({fault})")
+        if fault in ("saturate", "ones"):
+            return Missing(Why.SATURATED, "a full count: too much light, or the wire reads ones")
+        red_share = None
+        if eye.channel is Channel.LIGHT_AMBIENT:
+            lux = self._world.ambient_lux(at_s)
+        else:
+            lamp = self._world.head if eye.channel is Channel.LIGHT_HEAD else self._world.tail
+            lux = lamp.lux
+            if eye.chip == "tcs34725":
+                red_share = 0.9 if lamp.is_red else 0.33
+        if lux >= _FULL_LUX:
+            return Missing(Why.SATURATED, "a full count: too much light")
+        if fault == "zeros":
+            lux = 0.0
+        return Light(lux, 0.2 * lux + 2.5, red_share)
+
+    def _hear(self, octets: bytes, at_s: float) -> Iterator[tuple[float, Reading]]:
+        for reading in self._tracker.feed(octets, at_s):
+            if isinstance(reading.value, Fix):
+                fix = reading.value
+                self._world.move(fix.lat_deg, fix.lon_deg, fix.utc, at_s)
+            yield at_s, reading
+
+
+def with_modes(modes: Sequence[str], is_engine_fitted: bool) -> Iterator[tuple[float, Reading]]:
+    """The readings that set modes at second 0: asked for while the engine is off."""
+    if not modes:
+        return
+    yield 0.0, Reading(Channel.ENGINE, Engine(False), 0.0, BY)
+    for name in modes:
+        yield 0.0, Reading(Channel.REQUEST, Request("mode", f"{name} on", BY), 0.0, BY)
+    if not is_engine_fitted:
+        gone = Missing(Why.NOT_FITTED)
+        yield 0.0, Reading(Channel.ENGINE, gone, 0.0, BY)
+
+
+def with_surroundings(
+    stream: Iterator[tuple[float, Reading]], packs: Sequence[Pack]
+) -> Iterator[tuple[float, Reading]]:
+    """The same readings, with what the packs say about the place after each kilometre.
+
+    The unit's own thread posts them a moment after the fix; here they come at its instant.
+    """
+    centre: tuple[float, float] | None = None
+    source = f"packs:{','.join(pack.name for pack in packs)}"
+    for at_s, reading in stream:
+        yield at_s, reading
+        fix = reading.value
+        if packs and isinstance(fix, Fix):
+            here = (fix.lat_deg, fix.lon_deg)
+            if centre is None or distance_m(*centre, *here) >= MOVED_M:
+                centre = here
+                near = surroundings(packs, *here, SURROUNDINGS_M)
+                yield at_s, Reading(Channel.SURROUNDINGS, near, at_s, source)
