@@ -353,6 +353,14 @@ class Rules(Section, frozen=True):
     uncalibrated_lux: Annotated[
         float, Meta(gt=0, le=200_000, description="A lamp without `on_lux` is dim below this.")
     ] = 50.0
+    red_share: Annotated[
+        float,
+        Meta(
+            gt=0.34,  # white light is a third red
+            lt=1,
+            description="A tail lamp with a smaller share of red in its light is not red.",
+        ),
+    ] = 0.5
     brake_mps2: Annotated[
         float,
         Meta(
