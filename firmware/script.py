@@ -13,7 +13,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
 
-from firmware import fixes, ride
+from firmware import ride
+from firmware.fixes import paced
 from firmware.readings import TetherState
 
 
@@ -210,7 +211,7 @@ class Drive:
 
 
 def _played(play: Play, begin_s: float) -> Iterator[tuple[float, bytes]]:
-    for offset_s, octets in fixes.paced(play.path.read_bytes()):
+    for offset_s, octets in paced(play.path.read_bytes()):
         if play.from_s <= offset_s < play.to_s:
             yield begin_s + offset_s - play.from_s, octets
 
