@@ -231,8 +231,8 @@ class Leds(Section, frozen=True):
     """The warning lights; each may be left out."""
 
     watching: Annotated[Pin, Meta(description="Steady while the unit watches.")] | None = None
-    amber: Annotated[Pin, Meta(description="*Look.*")] | None = None
-    red: Annotated[Pin, Meta(description="*Now.*")] | None = None
+    amber: Annotated[Pin, Meta(description="Says look: unsure, or near a limit.")] | None = None
+    red: Annotated[Pin, Meta(description="Says now: over a limit.")] | None = None
 
 
 class Buzzer(Section, frozen=True):

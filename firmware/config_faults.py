@@ -166,9 +166,11 @@ def _said(of: inspect.Type) -> str:
         return "one of " + ", ".join(shown(one) for one in of.values)
     if isinstance(of, inspect.IntType | inspect.FloatType):
         kind = "a whole number" if isinstance(of, inspect.IntType) else "a number"
-        if of.gt is not None:
-            return f"{kind} above {of.gt} and at most {of.le}"
-        return f"{kind} from {of.ge} to {of.le}"
+        if of.gt is None and of.lt is None:
+            return f"{kind} from {of.ge} to {of.le}"
+        low = f"above {of.gt}" if of.gt is not None else f"at least {of.ge}"
+        high = f"below {of.lt}" if of.lt is not None else f"at most {of.le}"
+        return f"{kind} {low} and {high}"
     if isinstance(of, inspect.DateType):
         return "a date, like 2026-11-30"
     raise TypeError(f"{of}: give this type a title that says its limit")
