@@ -1,56 +1,101 @@
-"""The best date the unit has: whose it is, how far off it may be, and never the system's word.
-
-A date is pinned to an instant of the monotonic clock and carried on from there, so a step of any
-other clock moves nothing. GPS wins over the battery clock, and the battery clock is believed only
-above the floor. Before either there is no date.
-"""
+"""Which day it is, by a receiver that may be wrong about it by decades."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
-from firmware.readings import Fix, RtcTime
+from firmware.epochs import elapsed_s
 
-GPS_ERROR_S = 0.5
-"""RMC's time is that of the solution; it is read some tenths of a second later."""
+WEEKS_1024 = timedelta(weeks=1024)
+"""The GPS week counts to 1,023 and begins anew (IS-GPS-200, section 20.3.3.3.1.1)."""
 
-DRIFT_S_PER_S = 20e-6
-"""A Pi's crystal: 20 parts in a million, 1.7 s a day."""
+TEN_YEARS = timedelta(days=3653)
+AGREEING_DATES = 3
+SAME_S = 3600.0
 
 
-@dataclass(slots=True)
+def believable_date(day: date, floor: date) -> date | None:
+    """The day that a receiver means: one below the floor is moved up by 1,024 or 2,048 weeks to
+    the first one above it; none where that, or the day itself, is over ten years past the floor."""
+    for turns in range(3):
+        try:
+            moved = day + turns * WEEKS_1024
+        except OverflowError:
+            return None
+        if moved >= floor:
+            return moved if moved - floor <= TEN_YEARS else None
+    return None
+
+
 class Dates:
-    """Keeps the pin; told the readings, asked for the date."""
+    """Believes a date once `agreeing` epochs in a row agree on it; one wild date changes nothing.
 
-    floor: date
-    source: str = "none"
-    _pinned_utc: datetime | None = None
-    _pinned_s: float = 0.0
-    _error_s: float = 0.0
+    With `is_trusting` any date is believed, as in a recording; else it must be believable above
+    `floor`. An epoch without a date stays without one.
+    """
 
-    def take_fix(self, fix: Fix, mono_s: float) -> None:
-        """Pins the date of a fix; a fix without a date leaves the pin where it is."""
-        if fix.utc is not None:
-            self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
+    def __init__(self, floor: date, is_trusting: bool, agreeing: int) -> None:
+        self._floor = floor
+        self._is_trusting = is_trusting
+        self._agreeing = agreeing
+        self._said: date | None = None
+        self._midnight: datetime | None = None
+        self._known: datetime | None = None
+        self._known_s = 0.0
+        self._rival: datetime | None = None
+        self._rival_s = 0.0
+        self._votes = 0
 
-    def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
-        """Pins the battery clock's date where no satellite has given one."""
-        if self.source != "gps" and rtc.utc >= datetime.combine(self.floor, time(), UTC):
-            self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
-
-    def utc(self, at_s: float) -> datetime | None:
-        """The date at a monotonic instant; None while there is none."""
-        if self._pinned_utc is None:
+    def utc(self, day: date | None, time_s: float | None) -> datetime | None:
+        """The instant of an epoch by the day that its receiver says and its time of day."""
+        if day is None or time_s is None:
             return None
-        return self._pinned_utc + timedelta(seconds=at_s - self._pinned_s)
-
-    def error_s(self, at_s: float) -> float | None:
-        """How far off the date may be, in seconds; grows with the crystal's drift."""
-        if self._pinned_utc is None:
+        if day != self._said:
+            self._said = day
+            meant = day if self._is_trusting else believable_date(day, self._floor)
+            self._midnight = (
+                None if meant is None else datetime(meant.year, meant.month, meant.day, tzinfo=UTC)
+            )
+        if self._midnight is None:
+            return self._expected(time_s)
+        try:
+            claimed = self._midnight + timedelta(seconds=time_s)
+        except OverflowError:
             return None
-        return self._error_s + DRIFT_S_PER_S * abs(at_s - self._pinned_s)
+        if self._known is None:
+            votes = self._vote(claimed, time_s)
+            return self._learn(claimed, time_s) if votes >= self._agreeing else None
+        gap_s = elapsed_s(self._known_s, time_s)
+        if abs((claimed - self._known).total_seconds() - gap_s) < SAME_S:
+            return self._learn(claimed, time_s)
+        votes = self._vote(claimed, time_s)
+        if votes >= AGREEING_DATES:
+            return self._learn(claimed, time_s)
+        expected = self._expected(time_s)
+        if expected is None:
+            # The time of day has jumped too: another recording, or a receiver that began anew.
+            self._known = None
+            return self._learn(claimed, time_s) if votes >= self._agreeing else None
+        return expected
 
-    def _pin(self, utc: datetime, mono_s: float, error_s: float, source: str) -> None:
-        self._pinned_utc, self._pinned_s = utc, mono_s
-        self._error_s, self.source = error_s, source
+    def _expected(self, time_s: float) -> datetime | None:
+        """The instant by the date known so far, where the time of day goes on from there."""
+        if self._known is None:
+            return None
+        gap_s = elapsed_s(self._known_s, time_s)
+        if not 0.0 <= gap_s <= 60.0:
+            return None
+        self._known, self._known_s = self._known + timedelta(seconds=gap_s), time_s
+        return self._known
+
+    def _vote(self, claimed: datetime, time_s: float) -> int:
+        agrees = self._rival is not None and (
+            abs((claimed - self._rival).total_seconds() - elapsed_s(self._rival_s, time_s)) < SAME_S
+        )
+        self._votes = self._votes + 1 if agrees else 1
+        self._rival, self._rival_s = claimed, time_s
+        return self._votes
+
+    def _learn(self, claimed: datetime, time_s: float) -> datetime:
+        self._known, self._known_s = claimed, time_s
+        return claimed

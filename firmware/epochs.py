@@ -8,11 +8,14 @@ with another second than the rest, some send an epoch's sentences after the next
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
+from statistics import median
 from typing import Literal
 
-from firmware.nmea import Sentence
+from firmware.nmea import Parser, Sentence
 
 DAY_S = 86_400.0
 M_PER_DEG = 111_195.0
@@ -67,7 +70,7 @@ class _Draft:
         "is_simulated",
         "kinds",
         "mode",
-        "place",
+        "places",
         "rmc_valid",
         "satellites",
         "sentence",
@@ -81,7 +84,7 @@ class _Draft:
         self.time_s = time_s
         self.sentence = 0
         self.kinds: set[str] = set()  # talker and type of the sentences that place it
-        self.place: Sentence | None = None
+        self.places: list[Sentence] = []
         self.rmc_valid: bool | None = None
         self.is_simulated = False
         self.day: date | None = None
@@ -96,7 +99,28 @@ class _Draft:
     @property
     def has_fix(self) -> bool:
         """Status of RMC decides where there is one: GGA may say 1 beside a void RMC."""
-        return self.place is not None and self.rmc_valid is not False and not self.is_simulated
+        return bool(self.places) and self.rmc_valid is not False and not self.is_simulated
+
+    def place(self) -> tuple[float, float, int]:
+        """Where most sentences of the epoch put it, to a metre; of two, the last one but GLL.
+
+        One receiver stamps GLL with the next second, another RMC with the place of the last.
+        """
+        places = [
+            (one.lat_deg, one.lon_deg, one.decimals, one.kind != "GLL")
+            for one in self.places
+            if one.lat_deg is not None and one.lon_deg is not None
+        ]
+        best = places[-1]
+        if any(place[:2] != best[:2] for place in places):
+            best = max(
+                reversed(places),
+                key=lambda one: (
+                    sum(distance_m(one[0], one[1], two[0], two[1]) < 1.0 for two in places),
+                    one[3],
+                ),
+            )
+        return best[:3]
 
     def take(self, sentence: Sentence) -> None:
         """Adds a sentence that tells of a place, or of there being none."""
@@ -107,7 +131,7 @@ class _Draft:
             self.rmc_valid = sentence.is_valid or self.rmc_valid is True
         if not sentence.is_valid:
             return
-        self.place = sentence
+        self.places.append(sentence)
         if sentence.kind == "RMC":
             if sentence.speed_mps is not None:
                 self.speed_mps, self.track_deg = sentence.speed_mps, sentence.track_deg
@@ -132,7 +156,9 @@ class Assembler:
     that sentence said that there is no fix.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, gives_complete: bool = True) -> None:
+        """Without `gives_complete` only `early` is wanted, and `add` returns nothing."""
+        self._gives_complete = gives_complete
         self._open: list[_Draft] = []
         self._pending_vtg: Sentence | None = None
         self._dated: tuple[date, float] | None = None
@@ -192,9 +218,9 @@ class Assembler:
                 self._pending_vtg = None
             if len(self._open) > 2:
                 oldest = self._open.pop(0)
-                if oldest.has_fix:
+                if self._gives_complete and oldest.has_fix:
                     closed.append(self._epoch(oldest))
-        was_placed, had_rmc = draft.place is not None, draft.rmc_valid is True
+        was_placed, had_rmc = bool(draft.places), draft.rmc_valid is True
         draft.take(sentence)
         if sentence.kind == "RMC":
             self._rmc_until = self.opened + 3
@@ -225,20 +251,8 @@ class Assembler:
         if sentence.kind != "GLL" or not self._open or sentence.time_s is None:
             return None
         newest = self._open[-1]
-        place = newest.place
-        if (
-            place is not None
-            and newest.time_s is not None
-            and not any(known.endswith("GLL") for known in newest.kinds)
-            and abs(elapsed_s(newest.time_s, sentence.time_s)) <= 2.0
-            and sentence.lat_deg is not None
-            and sentence.lon_deg is not None
-            and place.lat_deg is not None
-            and place.lon_deg is not None
-            and distance_m(place.lat_deg, place.lon_deg, sentence.lat_deg, sentence.lon_deg) < 1.0
-        ):
-            # A GLL with the place of the epoch and another second: the second is wrong.
-            return newest
+        if newest.time_s is not None and -2.0 <= elapsed_s(newest.time_s, sentence.time_s) < 0.0:
+            return newest  # a GLL that carries the second before is not an epoch of its own
         return None
 
     def _speed(self, vtg: Sentence, newest: _Draft | None) -> None:
@@ -258,17 +272,16 @@ class Assembler:
         draft.vtg = vtg
 
     def _epoch(self, draft: _Draft) -> Epoch:
-        place = draft.place
-        assert place is not None and place.lat_deg is not None and place.lon_deg is not None
+        lat_deg, lon_deg, decimals = draft.place()
         speed_mps, track_deg = draft.speed_mps, draft.track_deg
         if speed_mps is None and draft.vtg is not None:
             speed_mps, track_deg = draft.vtg.speed_mps, draft.vtg.track_deg
         mode = draft.mode or self._gsa_mode or 2
         return Epoch(
             draft.sentence,
-            place.lat_deg,
-            place.lon_deg,
-            place.decimals,
+            lat_deg,
+            lon_deg,
+            decimals,
             draft.time_s,
             self._date(draft),
             speed_mps,
@@ -289,3 +302,34 @@ class Assembler:
             return day + timedelta(days=turn)
         except OverflowError:
             return None
+
+
+def paced(data: bytes) -> list[tuple[float, bytes]]:
+    """Cuts a recording at its epochs: each chunk with its seconds since the first.
+
+    The pace is that of the epochs' own times. Where these are absent, step back or leap by more
+    than two minutes, the recording's usual period is kept. The chunks joined are the recording.
+    """
+    begins = [match.start() for match in re.finditer(rb"\$", data)]
+    assembler = Assembler(gives_complete=False)
+    cuts: list[tuple[int, float | None]] = []
+    for sentence in Parser().feed(data):
+        before = assembler.opened
+        assembler.add(sentence)
+        if assembler.opened != before:
+            cuts.append((begins[sentence.number - 1], assembler.opened_s))
+    gaps_s: list[float | None] = []
+    for (_, from_s), (_, to_s) in pairwise(cuts):
+        gap_s = None if from_s is None or to_s is None else elapsed_s(from_s, to_s)
+        gaps_s.append(gap_s if gap_s is not None and 0.0 < gap_s <= 120.0 else None)
+    known_s = [gap_s for gap_s in gaps_s if gap_s is not None]
+    usual_s = median(known_s) if known_s else 1.0
+    chunks: list[tuple[float, bytes]] = []
+    at_s = 0.0
+    for place, (begin, _) in enumerate(cuts):
+        end = cuts[place + 1][0] if place + 1 < len(cuts) else len(data)
+        chunks.append((at_s, data[begin if place else 0 : end]))
+        if place < len(gaps_s):
+            gap_s = gaps_s[place]
+            at_s += usual_s if gap_s is None else gap_s
+    return chunks if chunks else [(0.0, data)] if data else []

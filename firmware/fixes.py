@@ -6,25 +6,21 @@ times, never from when the bytes came.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from datetime import date, datetime
 from statistics import median
 from typing import Literal
 
-from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s
+from firmware.dates import AGREEING_DATES, Dates
+from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
 from firmware.nmea import Parser
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.units import mps
 
-WEEKS_1024 = timedelta(weeks=1024)
-"""The GPS week counts to 1,023 and begins anew (IS-GPS-200, section 20.3.3.3.1.1)."""
+__all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
 
-TEN_YEARS = timedelta(days=3653)
-AGREEING_DATES = 3
 RESTART_EPOCHS = 5
 OUTLIER_REOPENS_S = 3.0
 OUTLIER_AGREEING = 3
@@ -78,72 +74,6 @@ class EpochReport:
     error_mps: float | None = None
     track_deg: float | None = None
     derived: bool = False
-
-
-def believable_date(day: date, settings: FixSettings) -> date | None:
-    """The day that a receiver means: one below the floor is moved up by 1,024 or 2,048 weeks to
-    the first one above it; none where that, or the day itself, is over ten years past the floor."""
-    if settings.trust_dates:
-        return day
-    for turns in range(3):
-        try:
-            moved = day + turns * WEEKS_1024
-        except OverflowError:
-            return None
-        if moved >= settings.floor:
-            return moved if moved - settings.floor <= TEN_YEARS else None
-    return None
-
-
-class _Dates:
-    """Believes a date once several epochs agree on it; one wild date changes nothing."""
-
-    def __init__(self, settings: FixSettings, agreeing: int) -> None:
-        self._settings = settings
-        self._agreeing = agreeing
-        self._known: datetime | None = None
-        self._known_s = 0.0
-        self._rival: datetime | None = None
-        self._rival_s = 0.0
-        self._votes = 0
-
-    def utc(self, day: date | None, time_s: float | None) -> datetime | None:
-        """The instant of an epoch; none where its date is absent or not believed."""
-        believed = None if day is None else believable_date(day, self._settings)
-        if believed is None or time_s is None:
-            return None
-        claimed = datetime(believed.year, believed.month, believed.day, tzinfo=UTC)
-        try:
-            claimed += timedelta(seconds=time_s)
-        except OverflowError:
-            return None
-        if self._known is not None:
-            gap_s = elapsed_s(self._known_s, time_s)
-            expected = self._known + timedelta(seconds=gap_s)
-            if abs(claimed - expected) < timedelta(hours=1):
-                return self._learn(claimed, time_s)
-            if self._vote(claimed, time_s) >= AGREEING_DATES:
-                return self._learn(claimed, time_s)
-            if 0.0 <= gap_s <= 60.0:
-                self._known, self._known_s = expected, time_s
-                return expected
-            # The time of day has jumped too: another recording, or a receiver that began anew.
-            self._known = None
-        else:
-            self._vote(claimed, time_s)
-        return self._learn(claimed, time_s) if self._votes >= self._agreeing else None
-
-    def _vote(self, claimed: datetime, time_s: float) -> int:
-        agrees = self._rival is not None and abs(
-            claimed - self._rival - timedelta(seconds=elapsed_s(self._rival_s, time_s))
-        ) < timedelta(hours=1)
-        self._votes = self._votes + 1 if agrees else 1
-        self._rival, self._rival_s = claimed, time_s
-        return self._votes
-
-    def _learn(self, claimed: datetime, time_s: float) -> datetime:
-        self._known, self._known_s = claimed, time_s
-        return claimed
 
 
 class _Path:
@@ -216,7 +146,7 @@ class _Reporter:
 
     def __init__(self, settings: FixSettings) -> None:
         self._settings = settings
-        self._dates = _Dates(settings, 1)
+        self._dates = Dates(settings.floor, settings.trust_dates, 1)
         self._errors = _Errors(settings)
         self._path = _Path()
         self._now_s = 0.0
@@ -278,10 +208,12 @@ class FixTracker:
     ) -> None:
         self.settings = settings
         self.parser = Parser()
-        self._assembler = Assembler()
+        self._assembler = Assembler(gives_complete=on_epoch is not None)
         self._reporter = _Reporter(settings) if on_epoch is not None else None
         self._on_epoch = on_epoch
-        self._dates = _Dates(settings, 1 if settings.trust_dates else AGREEING_DATES)
+        self._dates = Dates(
+            settings.floor, settings.trust_dates, 1 if settings.trust_dates else AGREEING_DATES
+        )
         self._errors = _Errors(settings)
         self._path = _Path()
         self._last: _Accepted | None = None
@@ -498,34 +430,3 @@ class FixTracker:
         return reach_m >= distance_m(
             last.lat_deg, last.lon_deg, candidate.lat_deg, candidate.lon_deg
         )
-
-
-def paced(data: bytes) -> list[tuple[float, bytes]]:
-    """Cuts a recording at its epochs: each chunk with its seconds since the first.
-
-    The pace is that of the epochs' own times. Where these are absent, step back or leap by more
-    than two minutes, the recording's usual period is kept. The chunks joined are the recording.
-    """
-    begins = [match.start() for match in re.finditer(rb"\$", data)]
-    assembler = Assembler()
-    cuts: list[tuple[int, float | None]] = []
-    for sentence in Parser().feed(data):
-        before = assembler.opened
-        assembler.add(sentence)
-        if assembler.opened != before:
-            cuts.append((begins[sentence.number - 1], assembler.opened_s))
-    gaps_s: list[float | None] = []
-    for (_, from_s), (_, to_s) in pairwise(cuts):
-        gap_s = None if from_s is None or to_s is None else elapsed_s(from_s, to_s)
-        gaps_s.append(gap_s if gap_s is not None and 0.0 < gap_s <= 120.0 else None)
-    known_s = [gap_s for gap_s in gaps_s if gap_s is not None]
-    usual_s = median(known_s) if known_s else 1.0
-    chunks: list[tuple[float, bytes]] = []
-    at_s = 0.0
-    for place, (begin, _) in enumerate(cuts):
-        end = cuts[place + 1][0] if place + 1 < len(cuts) else len(data)
-        chunks.append((at_s, data[begin if place else 0 : end]))
-        if place < len(gaps_s):
-            gap_s = gaps_s[place]
-            at_s += usual_s if gap_s is None else gap_s
-    return chunks if chunks else [(0.0, data)] if data else []
