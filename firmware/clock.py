@@ -23,6 +23,11 @@ class Clock:
         self._origin_s = time.monotonic() if from_zero else 0.0
         self._scaled = from_zero
 
+    def restart(self) -> None:
+        """Begins a simulation's time anew at 0.0, once everything stands ready for it."""
+        if self._scaled:
+            self._origin_s = time.monotonic()
+
     def mono_s(self) -> float:
         """Monotonic ride seconds; never steps, never goes back."""
         elapsed_s = time.monotonic() - self._origin_s

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from firmware.alerting import Alerts
 from firmware.config import Ambient, Config
-from firmware.dates import Dates
+from firmware.timekeeper import Timekeeper
 from firmware.events import Events
 from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.law import Clause, Law
@@ -86,7 +86,7 @@ class Monitor:
         watched: Iterable[tuple[Clause, Rule]],
         *,
         sky: Sky,
-        dates: Dates,
+        timekeeper: Timekeeper,
         alerts: Alerts,
         events: Events,
         requests: Requests,
@@ -102,7 +102,7 @@ class Monitor:
         self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
         self._tells_time = any(one.clause.when == "clock" for one in self._watched)
         self.sky = sky
-        self.dates = dates
+        self.timekeeper = timekeeper
         self.alerts = alerts
         self.events = events
         self.requests = requests
@@ -206,13 +206,13 @@ class Monitor:
         touched = list(self._by_channel[channel])
         match held.value:
             case Fix() as fix:
-                before = self.dates.utc(at_s)
-                self.dates.take_fix(fix, held.mono_s)
+                before = self.timekeeper.utc(at_s)
+                self.timekeeper.take_fix(fix, held.mono_s)
                 self.sky.take_place(fix.lat_deg, fix.lon_deg)
                 self._notice_step(before, at_s)
             case RtcTime() as rtc:
-                before = self.dates.utc(at_s)
-                self.dates.take_rtc(rtc, held.mono_s)
+                before = self.timekeeper.utc(at_s)
+                self.timekeeper.take_rtc(rtc, held.mono_s)
                 self._notice_step(before, at_s)
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
@@ -225,18 +225,18 @@ class Monitor:
 
     def _notice_step(self, before: datetime | None, at_s: float) -> None:
         """Asks the sun anew after the date itself has moved by over a second."""
-        after = self.dates.utc(at_s)
+        after = self.timekeeper.utc(at_s)
         if before is None or after is None or abs((after - before).total_seconds()) > 1.0:
             self.sky.forget_sun()
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
-        effect = self.requests.take(value, at_s, self.fix, self._is_standing())
+        effect = self.requests.take(value, at_s, self.fix, self.is_standing)
         if effect is Effect.ACKNOWLEDGE:
             outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 
     def _look_at_sky(self, at_s: float) -> list[Watched]:
-        dark = self.sky.judge(self.dates.utc(at_s), at_s)
+        dark = self.sky.judge(self.timekeeper.utc(at_s), at_s)
         if dark == self.dark:
             return []
         self.dark = dark
@@ -301,10 +301,11 @@ class Monitor:
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
-        utc = self.dates.utc(at_s)
+        utc = self.timekeeper.utc(at_s)
         return None if utc is None else utc.astimezone(self.time_zone)
 
-    def _is_standing(self) -> bool:
+    @property
+    def is_standing(self) -> bool:
         """Whether the sled surely stands: at rest by its fix, or, without one, its engine off."""
         if isinstance(self.fix, Fix):
             return mph(self.fix.speed_mps) < 1.0
@@ -337,7 +338,7 @@ def build(
     return Monitor(
         watched,
         sky=Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s),
-        dates=Dates(config.clock.floor),
+        timekeeper=Timekeeper(config.clock.floor),
         alerts=Alerts(),
         events=Events(),
         requests=Requests(),

@@ -14,7 +14,7 @@ NEARBY_KINDS = ("dwelling", "shanty", "person")
 
 def state_of(monitor: Monitor, at_s: float) -> State:
     """The picture of the unit at an instant."""
-    utc = monitor.dates.utc(at_s)
+    utc = monitor.timekeeper.utc(at_s)
     local = monitor.local(at_s)
     fix = monitor.fix
     here = fix if isinstance(fix, Fix) else None
@@ -26,7 +26,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         at_s=at_s,
         is_watching=monitor.is_watching,
         utc=utc,
-        utc_source=monitor.dates.source,
+        utc_source=monitor.timekeeper.source,
         local_time="" if local is None else local.strftime("%H:%M"),
         lat_deg=None if here is None else here.lat_deg,
         lon_deg=None if here is None else here.lon_deg,

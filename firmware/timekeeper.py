@@ -1,0 +1,56 @@
+"""The best date the unit has: whose it is, how far off it may be, and never the system's word.
+
+A date is pinned to an instant of the monotonic clock and carried on from there, so a step of any
+other clock moves nothing. GPS wins over the battery clock, and the battery clock is believed only
+above the floor. Before either there is no date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from firmware.readings import Fix, RtcTime
+
+GPS_ERROR_S = 0.5
+"""RMC's time is that of the solution; it is read some tenths of a second later."""
+
+DRIFT_S_PER_S = 20e-6
+"""A Pi's crystal: 20 parts in a million, 1.7 s a day."""
+
+
+@dataclass(slots=True)
+class Timekeeper:
+    """Keeps the pin; told the readings, asked for the date."""
+
+    floor: date
+    source: str = "none"
+    _pinned_utc: datetime | None = None
+    _pinned_s: float = 0.0
+    _error_s: float = 0.0
+
+    def take_fix(self, fix: Fix, mono_s: float) -> None:
+        """Pins the date of a fix; a fix without a date leaves the pin where it is."""
+        if fix.utc is not None:
+            self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
+
+    def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
+        """Pins the battery clock's date where no satellite has given one."""
+        if self.source != "gps" and rtc.utc >= datetime.combine(self.floor, time(), UTC):
+            self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
+
+    def utc(self, at_s: float) -> datetime | None:
+        """The date at a monotonic instant; None while there is none."""
+        if self._pinned_utc is None:
+            return None
+        return self._pinned_utc + timedelta(seconds=at_s - self._pinned_s)
+
+    def error_s(self, at_s: float) -> float | None:
+        """How far off the date may be, in seconds; grows with the crystal's drift."""
+        if self._pinned_utc is None:
+            return None
+        return self._error_s + DRIFT_S_PER_S * abs(at_s - self._pinned_s)
+
+    def _pin(self, utc: datetime, mono_s: float, error_s: float, source: str) -> None:
+        self._pinned_utc, self._pinned_s = utc, mono_s
+        self._error_s, self.source = error_s, source

@@ -1,0 +1,190 @@
+"""The judging thread: waits for readings and for time, judges, warns, and hands on to be kept.
+
+It is the only thread that judges. Nothing in it may block: sources, the journal, the feed and the
+zone packs have threads of their own and meet it at one queue.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from firmware.clock import Clock
+from firmware.findings import Alert, Cues, HapticCue, LightCue, ToneCue
+from firmware.journal.writer import Health, Journal
+from firmware.monitor import Monitor, Outcome
+from firmware.notify import Notifier
+from firmware.outputs.base import Output
+from firmware.outputs.feed import Feed
+from firmware.readings import Channel, Fix, Reading, Request
+from firmware.sources.base import Source
+from firmware.view import state_of
+
+log = logging.getLogger("sledwarden.unit")
+
+SHOW_GAP_S = 0.1
+"""A new state for the screens at most so often, in the world's seconds; a change of an alert is
+told at once."""
+
+IDLE_S = 0.25
+"""The longest wait, in the world's seconds: the watchdog and the screens hear of us meanwhile."""
+
+SELF_TEST_S = 1.0
+"""At start all lights, the haptic and the tone come on for so long, unless a warning is due."""
+
+SELF_TEST = Cues(LightCue.RED, HapticCue.TAP, ToneCue.CHIRP, True)
+
+
+class Scout(Protocol):
+    """The source that must be told where the sled is."""
+
+    def look(self, lat_deg: float, lon_deg: float) -> None: ...
+
+
+class Unit:
+    """Owns the monitor and the queue; runs until it is told to stop."""
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        clock: Clock,
+        *,
+        outputs: Sequence[Output],
+        tell: Sequence[Callable[[Alert], None]] = (),
+        notifier: Notifier | None = None,
+    ) -> None:
+        """`tell` hears each change of an alert, after the lights have changed."""
+        self.monitor = monitor
+        self.clock = clock
+        self._real = Clock()
+        self._outputs = list(outputs)
+        self._tell = list(tell)
+        self._notifier = notifier or Notifier({})
+        self._queue: queue.SimpleQueue[Reading | None] = queue.SimpleQueue()
+        self._sources: list[Source] = []
+        self._scout: Scout | None = None
+        self._journal: Journal | None = None
+        self._feed: Feed | None = None
+        self._ended_why = ""
+        self._cues: Cues | None = None
+        self._at_s = 0.0
+        self._shown_s = -SHOW_GAP_S
+        self._self_test_ends_s = 0.0
+
+    def post(self, reading: Reading) -> None:
+        """Hands a reading to the judging thread; never blocks."""
+        self._queue.put(reading)
+
+    def post_journal_health(self, health: Health) -> None:
+        """Hands the journal's own state to the judging thread, as a reading."""
+        self.post(Reading(Channel.JOURNAL, health.value, self.clock.mono_s(), "journal"))
+
+    def stop(self, why: str) -> None:
+        """Ends `run`; may be called from a signal handler and from any thread."""
+        if not self._ended_why:
+            self._ended_why = why
+        self._queue.put(None)
+
+    def run(
+        self,
+        sources: Sequence[Source],
+        *,
+        journal: Journal | None = None,
+        feed: Feed | None = None,
+        scout: Scout | None = None,
+    ) -> str:
+        """Starts the sources, judges until `stop`, ends all in order; returns why it ended."""
+        self._journal, self._feed, self._scout = journal, feed, scout
+        self._at_s = self.clock.mono_s()
+        self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
+        self._act(None, self.monitor.advance(self._at_s))
+        self._sources = list(sources)
+        for source in self._sources:
+            source.start(self.post)
+        self._notifier.ready("watching")
+        try:
+            while not self._ended_why:
+                self._turn()
+        finally:
+            self._finish()
+        return self._ended_why
+
+    def _turn(self) -> None:
+        """Waits for one reading, or for the next instant that is due, and judges it."""
+        wait_s = min(IDLE_S, self.clock.real_s(self.monitor.next_due_s - self.clock.mono_s()))
+        try:
+            reading = self._queue.get(timeout=wait_s) if wait_s > 0 else self._queue.get_nowait()
+        except queue.Empty:
+            reading = None
+        # The clock never goes back, but its last reading may be later than the due instant.
+        self._at_s = max(self._at_s, self.clock.mono_s())
+        if reading is None:
+            outcome = self.monitor.advance(self._at_s)
+        else:
+            outcome = self.monitor.step(reading, self._at_s)
+        self._act(reading, outcome)
+        self._notifier.alive(self._real.mono_s())
+
+    def _act(self, reading: Reading | None, outcome: Outcome) -> None:
+        """Warns first, keeps second, shows third."""
+        real_s = self._real.mono_s()
+        cues = self.monitor.cues(self._at_s)
+        if cues.light is LightCue.OFF and real_s < self._self_test_ends_s:
+            cues = SELF_TEST
+        if cues != self._cues:
+            self._cues = cues
+            for output in self._outputs:
+                output.show(cues)
+        self._keep(reading, outcome)
+        for _, alert in outcome.alerts:
+            for tell in self._tell:
+                tell(alert)
+            if self._feed is not None:
+                self._feed.alert(alert)
+        if self._feed is not None and (outcome.alerts or real_s - self._shown_s >= SHOW_GAP_S):
+            self._shown_s = real_s
+            self._feed.push(state_of(self.monitor, self._at_s))
+        if reading is None:
+            return
+        if isinstance(reading.value, Fix) and self._scout is not None:
+            self._scout.look(reading.value.lat_deg, reading.value.lon_deg)
+        elif isinstance(reading.value, Request) and reading.value.action == "restart":
+            self._restart(reading.value)
+
+    def _keep(self, reading: Reading | None, outcome: Outcome) -> None:
+        """Hands the reading and all that came of it to the journal; changes go to the disk now."""
+        if self._journal is None:
+            return
+        utc = self.monitor.timekeeper.utc(self._at_s)
+        if reading is not None:
+            self._journal.put(reading, self._at_s, utc)
+        for at_s, finding in outcome.findings:
+            self._journal.put(finding, at_s, utc)
+        for at_s, alert in outcome.alerts:
+            self._journal.put(alert, at_s, utc, urgent=True)
+        for at_s, event in outcome.events:
+            self._journal.put(event, at_s, utc, urgent=True)
+
+    def _restart(self, request: Request) -> None:
+        if self.monitor.is_standing:
+            self.stop(f"restart asked by {request.by or 'somebody'}")
+        else:
+            log.warning("a restart was asked for while moving: refused")
+
+    def _finish(self) -> None:
+        """Ends the sources, darkens the outputs, seals the journal."""
+        self._notifier.stopping(self._ended_why or "failed")
+        for source in self._sources:
+            source.stop()
+        self._at_s = max(self._at_s, self.clock.mono_s())
+        self._keep(None, self.monitor.finish(self._at_s))
+        for output in self._outputs:
+            output.stop()
+        if self._feed is not None:
+            self._feed.push(state_of(self.monitor, self._at_s))
+            self._feed.stop()
+        if self._journal is not None and not self._journal.close(self._at_s, self._ended_why):
+            log.error("the journal could not be closed in time: the next start finishes it")
+        self._notifier.close()
