@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 
 from firmware.alerting import Alerts
 from firmware.config import Ambient, Config
-from firmware.timekeeper import Timekeeper
 from firmware.events import Events
 from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.law import Clause, Law
@@ -39,6 +38,7 @@ from firmware.readings import (
 from firmware.requests import Effect, Requests
 from firmware.rules.base import Rule, Snapshot
 from firmware.sky import Sky
+from firmware.timekeeper import Timekeeper
 from firmware.units import mph
 from firmware.zones import Nearby
 
