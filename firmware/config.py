@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, convert
+from msgspec.structs import replace
 
 from firmware import __released__
 from firmware.config_faults import check_agreement, check_keys
 from firmware.errors import ConfigError
+from firmware.fixes import FixSettings
 
 BUILD_DATE = date.fromisoformat(__released__)
 """No satellite date below this one is believed, unless `[clock] floor` says otherwise."""
@@ -397,6 +399,26 @@ class Config(Section, frozen=True):
     page: Page = Page()
     dash: Dash = Dash()
     rules: Rules = Rules()
+
+
+def fix_settings(config: Config, *, source: str, trust_dates: bool = False) -> FixSettings:
+    """What makes a fix trusted on a unit with this configuration; `source` names its receiver."""
+    gps = config.gps
+    return FixSettings(
+        floor=config.clock.floor,
+        trust_dates=trust_dates,
+        speed_error_mph=gps.speed_error_mph,
+        derived_speed_error_mph=gps.derived_error_mph,
+        hdop_m=gps.hdop_m,
+        default_error_m=gps.position_error_m,
+        max_accel_mps2=gps.max_accel_mps2,
+        source=source,
+    )
+
+
+def with_floor(config: Config, floor: date | None) -> Config:
+    """The same configuration with another floor for dates, where one is given."""
+    return config if floor is None else replace(config, clock=Clock(floor=floor))
 
 
 def load(path: Path | str) -> Config:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
-from firmware.config import Config
+from firmware.config import Config, fix_settings, parse, with_floor
 from firmware.epochs import distance_m
-from firmware.fixes import EpochReport, FixSettings, FixTracker
+from firmware.fixes import EpochReport, FixTracker
 from firmware.readings import (
     Channel,
     Engine,
@@ -64,6 +64,43 @@ class _Eye:
     address: int
 
 
+_EVERY_SENSOR = """
+[unit]
+id = "desk"
+[light.head]
+chip = "bh1750"
+address = 0x23
+[light.tail]
+chip = "tcs34725"
+address = 0x29
+[light.ambient]
+chip = "bh1750"
+address = 0x5C
+[rtc]
+chip = "ds3231"
+address = 0x68
+[tether]
+pin = 17
+[engine]
+pin = 27
+[button]
+pin = 22
+[leds]
+watching = 23
+amber = 24
+red = 25
+[buzzer]
+pin = 12
+[haptic]
+pin = 13
+"""
+
+
+def every_sensor() -> Config:
+    """The configuration of a drive that names none: a sled with every part fitted."""
+    return parse(_EVERY_SENSOR, "a sled with every part")
+
+
 def tracker(
     config: Config,
     floor: date | None,
@@ -72,17 +109,7 @@ def tracker(
 ) -> FixTracker:
     """The gates of a unit with this configuration; without a floor a recording's dates are
     believed as they stand."""
-    gps = config.gps
-    settings = FixSettings(
-        floor=config.clock.floor if floor is None else floor,
-        trust_dates=floor is None,
-        speed_error_mph=gps.speed_error_mph,
-        derived_speed_error_mph=gps.derived_error_mph,
-        hdop_m=gps.hdop_m,
-        default_error_m=gps.position_error_m,
-        max_accel_mps2=gps.max_accel_mps2,
-        source=source,
-    )
+    settings = fix_settings(with_floor(config, floor), source=source, trust_dates=floor is None)
     return FixTracker(settings, on_epoch)
 
 
