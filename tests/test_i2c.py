@@ -263,7 +263,7 @@ def test_a_one_time_mode_of_the_bh1750_measures_once(clock: ManualClock) -> None
     assert model.read(2) == (120).to_bytes(2, "big")
 
 
-# luma.oled 3.15 still asks Pillow for getdata(), which Pillow 14 will take away.
+# luma.oled 3.16 still asks Pillow for getdata(), which Pillow 14 will take away.
 @pytest.mark.filterwarnings("ignore:Image.Image.getdata is deprecated:DeprecationWarning")
 def test_luma_draws_on_the_bus_and_the_chip_shows_the_picture(fake: FakeI2cBus) -> None:
     model = Ssd1309Model()
