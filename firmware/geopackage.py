@@ -32,14 +32,15 @@ _FEWEST = {"point": 1, "line": 2, "polygon": 4}  # corners of a part; a ring rep
 def refuse_unless_whole(path: Path) -> None:
     """Raises ZoneError for what is no SQLite file, or one that was cut or left half written."""
     where = str(path)
-    if not path.exists():
-        raise ZoneError(where, "there is no such file.", "Look at [zones] packs in the config.")
-    if not path.is_file():
-        raise ZoneError(where, "is not a file: expected a zone pack (.gpkg).")
     try:
+        if not path.is_file():
+            path.stat()  # raises, and so tells what is not there
+            raise ZoneError(where, "is not a file: expected a zone pack (.gpkg).")
         size = path.stat().st_size
         with path.open("rb") as file:
             head = file.read(100)
+    except FileNotFoundError as error:
+        raise ZoneError(where, "there is no such file: expected a zone pack (.gpkg).") from error
     except OSError as error:
         raise ZoneError(where, f"can't be read ({error.strerror}).") from error
     if size == 0:

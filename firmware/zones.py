@@ -70,15 +70,18 @@ class Pack:
         # Immutable: no lock, no journal is looked for, nothing is written beside the pack. And no
         # mmap_size: its read-ahead makes a first look ten times slower and keeps more in memory.
         uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
-        self._connection = sqlite3.connect(uri, uri=True)
+        try:
+            self._connection = sqlite3.connect(uri, uri=True)
+        except sqlite3.DatabaseError as error:
+            raise ZoneError(str(self.path), f"can't be opened ({error}).", REBUILD) from error
         try:
             self._refuse_unless_ours()
-        except ZoneError:
-            self.close()
-            raise
         except sqlite3.DatabaseError as error:
             self.close()
             raise ZoneError(str(self.path), f"can't be read ({error}).", REBUILD) from error
+        except ZoneError:
+            self.close()
+            raise
 
     @property
     def digest(self) -> str:
@@ -139,7 +142,7 @@ class Pack:
             raise ZoneError(
                 str(self.path),
                 "is not in degrees: expected WGS 84 (srs_id 4326).",
-                "Build it anew with `sledwarden zones build`, which converts.",
+                "Build it anew from sources in WGS 84 with `sledwarden zones build`.",
             )
 
 
@@ -239,6 +242,18 @@ class Nearby:
         if best is None:
             return None
         return Near(best[3], math.sqrt(best[0]), -best[1])
+
+    def within(self, a: tuple[float, float], distance_m: float) -> list[Near]:
+        """Every feature within a distance of a place, of all kinds, nearest and deepest first."""
+        x, y = self._plane.xy(*a)
+        limit2 = distance_m * distance_m
+        found = []
+        for order, feature in enumerate(self.surroundings.features):
+            apart2, high_m, _ = _measure(Outline(feature, order, self._plane), (x, y, x, y), limit2)
+            if apart2 <= limit2:
+                found.append((apart2, high_m, order))
+        features = self.surroundings.features
+        return [Near(features[n], math.sqrt(away2), -high_m) for away2, high_m, n in sorted(found)]
 
     def is_covered(self, lat_deg: float, lon_deg: float) -> bool:
         """Whether a pack says that it knows the dwellings at a place: inside a `coverage`."""

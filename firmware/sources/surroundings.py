@@ -1,0 +1,111 @@
+"""The zone packs as a source: what lies within 2 km, as a reading, from a thread of its own.
+
+A card that stalls for seconds holds up this thread and never a warning: what it posted before
+reaches 1 km further than where it is asked again.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from firmware.clock import Clock
+from firmware.errors import ZoneError
+from firmware.readings import Channel, Missing, Reading, Surroundings, Why
+from firmware.sources.base import Post
+from firmware.zones import Pack, surroundings
+
+RADIUS_M = 2000.0
+AGAIN_M = 1000.0
+"""How far from the last place it is asked again: eight times the way to brake from 55 mph stays."""
+
+RETRY_S = 10.0
+_M_PER_DEG = 111_195.0  # a mean degree of the Earth: which kilometre it is matters, not which metre
+
+
+class SurroundingsSource:
+    """Posts `Surroundings` whenever the place that it is told has moved by 1 km.
+
+    The packs are opened by the thread, which SQLite asks for. When one can't be read, the reading
+    is a `Missing` with the reason, and the packs are opened anew after 10 s.
+    """
+
+    name = "zones"
+
+    def __init__(self, packs: Sequence[Path | str], clock: Clock) -> None:
+        self._paths = [Path(pack) for pack in packs]
+        self._clock = clock
+        self._source = "zones:" + "+".join(path.name for path in self._paths)
+        self._asked = threading.Event()
+        self._is_ended = False
+        self._thread: threading.Thread | None = None
+        self._place: tuple[float, float] | None = None
+        self._done: tuple[float, float] | None = None
+        self._retry_s: float | None = None
+
+    def start(self, post: Post) -> None:
+        """Starts the thread; without packs it says so once, and needs none."""
+        if not self._paths:
+            missing = Missing(Why.NOT_FITTED, "no zone pack")
+            post(Reading(Channel.SURROUNDINGS, missing, self._clock.mono_s(), "zones"))
+            return
+        self._thread = threading.Thread(target=self._run, args=(post,), name=self.name, daemon=True)
+        self._thread.start()
+
+    def look(self, lat_deg: float, lon_deg: float) -> None:
+        """Tells where the sled is, at every fix; takes microseconds and waits for nothing."""
+        if self._is_due(lat_deg, lon_deg):
+            self._place = (lat_deg, lon_deg)
+            self._asked.set()
+
+    def stop(self) -> None:
+        self._is_ended = True
+        self._asked.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2.0)
+
+    def _is_due(self, lat_deg: float, lon_deg: float) -> bool:
+        if self._retry_s is not None:
+            return self._clock.mono_s() >= self._retry_s
+        done = self._done
+        return done is None or _apart_m(done, (lat_deg, lon_deg)) > AGAIN_M
+
+    def _run(self, post: Post) -> None:
+        packs: list[Pack] = []
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            if self._is_ended:
+                break
+            place = self._place
+            if place is None or not self._is_due(*place):
+                continue
+            at_s = self._clock.mono_s()
+            value = self._around(packs, place)
+            post(Reading(Channel.SURROUNDINGS, value, at_s, self._source))
+        _close(packs)
+
+    def _around(self, packs: list[Pack], place: tuple[float, float]) -> Surroundings | Missing:
+        try:
+            for path in self._paths[len(packs) :]:
+                packs.append(Pack(path))
+            value = surroundings(packs, *place, RADIUS_M)
+        except ZoneError as error:
+            _close(packs)
+            self._retry_s = self._clock.mono_s() + RETRY_S
+            return Missing(Why.NO_ANSWER, str(error))
+        self._done, self._retry_s = place, None
+        return value
+
+
+def _close(packs: list[Pack]) -> None:
+    while packs:
+        packs.pop().close()
+
+
+def _apart_m(one: tuple[float, float], other: tuple[float, float]) -> float:
+    north = other[0] - one[0]
+    east = math.remainder(other[1] - one[1], 360.0) * math.cos(math.radians(one[0]))
+    return _M_PER_DEG * math.hypot(north, east)

@@ -1,0 +1,234 @@
+"""`sledwarden zones`: builds zone packs, tells what one holds, and what lies near a place."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from firmware.errors import ZoneError
+from firmware.units import ft, metres
+from firmware.zones import KINDS, Near, Nearby, Pack, surroundings
+from host_tools.pack_facts import PackFacts, facts
+
+NO_COVERAGE = "no coverage: the dwelling clause stays unknown everywhere"
+_TWO_KM_FT = 6562.0
+_MOST_FT = 32_800.0  # 10 km, up to which the flat map is true to 0.2 %
+_FEW = 20_000  # so many are built in about a second, and need no progress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Builds zone packs and asks what lies near.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON array instead of words.")]
+
+
+@app.command()
+def build(
+    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="GeoJSON files.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="PACK", help="The pack to write.")],
+    kind: Annotated[
+        str | None, typer.Option(help="The kind of features that have no property `kind`.")
+    ] = None,
+) -> None:
+    """Builds a zone pack from maps; an older one is replaced at once.
+
+    A feature's kind and id are its properties of those names.
+
+    So are its name, source, licence, dated and confidence.
+
+    One without an id gets the name of its file and its number in it.
+
+    For example: [bold]sledwarden zones build lake.geojson -o lake.gpkg[/bold]
+    """
+    if kind is not None and kind not in KINDS:
+        raise typer.BadParameter(f"{kind}: must be one of {', '.join(KINDS)}", param_hint="--kind")
+    from host_tools import packs  # noqa: PLC0415 -- GDAL takes half a second, and only this needs it
+
+    rows = []
+    with Console(stderr=True).status("") as status:
+        for path in inputs:
+            status.update(f"reading {path.name}")
+            rows += packs.read(path, kind)
+    with Progress(
+        console=Console(stderr=True), transient=True, disable=len(rows) < _FEW
+    ) as progress:
+        task = progress.add_task("packing", total=len(rows))
+        packs.write(rows, out, lambda done: progress.advance(task, done))
+    kinds = Counter(row.kind for row in rows)
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
+    typer.echo(f"{out}: {len(rows)} features: {counts}")
+    if "coverage" not in kinds:
+        typer.echo(f"{out}: {NO_COVERAGE}")
+
+
+@app.command()
+def info(
+    pack: Annotated[Path, typer.Argument(metavar="PACK", help="A zone pack.")],
+    as_json: _AsJson = False,
+) -> None:
+    """Tells what a pack holds: the kinds, where, from whom, how old.
+
+    For example: [bold]sledwarden zones info lake.gpkg[/bold]
+    """
+    found = facts(pack)
+    if as_json:
+        _print_array([{k: v for k, v in asdict(found).items() if v is not None}])
+        return
+    for name, value in _told(found):
+        typer.echo(f"{name:<10}  {_clean(value)}")
+
+
+# With this, "-88.45" is a place and no option.
+@app.command(context_settings={"ignore_unknown_options": True})
+def at(
+    pack: Annotated[Path, typer.Argument(metavar="PACK", help="A zone pack.")],
+    lat: Annotated[
+        float | None, typer.Argument(metavar="LAT", min=-90.0, max=90.0, help="Degrees north.")
+    ] = None,
+    lon: Annotated[
+        float | None, typer.Argument(metavar="LON", min=-180.0, max=180.0, help="Degrees east.")
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Many places: a table with columns lat and lon."),
+    ] = None,
+    within_ft: Annotated[
+        float, typer.Option(min=0.0, max=_MOST_FT, help="How far to look, in feet.")
+    ] = _TWO_KM_FT,
+    as_json: _AsJson = False,
+) -> None:
+    """Lists what lies near a place, nearest first.
+
+    Each with the feet to its nearest edge, and whether the place is inside.
+
+    For example: [bold]sledwarden zones at lake.gpkg 44.0500 -88.4150[/bold]
+
+    With --points each line also has the place that it is about.
+    """
+    places = _places(points, lat, lon)
+    shown: list[dict[str, Any]] = []
+    with (
+        closing(Pack(pack)) as opened,
+        Progress(
+            console=Console(stderr=True), transient=True, disable=len(places) < 100
+        ) as progress,
+    ):
+        for place in progress.track(places):
+            around = surroundings([opened], *place, metres(within_ft))
+            for near in Nearby(around).within(place, metres(within_ft)):
+                of = {"lat": place[0], "lon": place[1]} if points is not None else {}
+                shown.append(of | _shown(near))
+    if as_json:
+        _print_array(shown)
+    elif shown:
+        _print_table(shown)
+    else:
+        typer.echo(f"nothing within {within_ft:.0f} ft")
+
+
+def _shown(near: Near) -> dict[str, Any]:
+    feature = near.feature
+    return {
+        "kind": feature.kind,
+        "id": feature.id,
+        "name": feature.name,
+        "distance_ft": round(ft(near.distance_m), 2),
+        "inside": near.depth_m > 0.0,
+    }
+
+
+def _places(
+    points: Path | None, lat: float | None, lon: float | None
+) -> Sequence[tuple[float, float]]:
+    if points is not None:
+        if lat is not None:
+            raise typer.BadParameter("give LAT LON or --points, not both", param_hint="--points")
+        return list(_read_points(points))
+    if lat is None or lon is None:
+        raise typer.BadParameter("a place is expected: LAT LON in degrees, or --points FILE.csv")
+    if not (math.isfinite(lat) and math.isfinite(lon)):
+        raise typer.BadParameter("a place is expected: LAT LON in degrees")
+    return [(lat, lon)]
+
+
+def _read_points(path: Path) -> Iterator[tuple[float, float]]:
+    """The places of a table with a head line of lat and lon, in any order and among others."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ZoneError(str(path), f"can't be read ({reason}): expected a table (CSV).") from error
+    head = [name.strip().lower() for name in lines[0]] if lines else []
+    if "lat" not in head or "lon" not in head:
+        raise ZoneError(str(path), "line 1: expected a head with the columns lat and lon.")
+    columns = head.index("lat"), head.index("lon")
+    for number, line in enumerate(lines[1:], 2):
+        if not any(cell.strip() for cell in line):
+            continue
+        try:
+            lat, lon = (float(line[column]) for column in columns)
+        except (ValueError, IndexError):
+            lat = lon = math.nan
+        if not (-90.0 <= lat <= 90.0 and -180.0 <= lon <= 180.0):
+            raise ZoneError(
+                str(path), f"line {number}: {','.join(line)}: expected a place in degrees."
+            )
+        yield lat, lon
+
+
+def _told(found: PackFacts) -> Iterator[tuple[str, str]]:
+    yield "pack", found.pack
+    yield "layout", found.layout or "not said"
+    yield "size", f"{found.size_bytes:,} bytes"
+    yield "sha256", found.sha256
+    yield "features", f"{found.features:,}"
+    for kind, count in found.kinds.items():
+        yield "", f"{count:,} {kind}"
+    if found.extent is not None:
+        west, south, east, north = found.extent
+        yield "extent", f"{south:.4f} to {north:.4f} N, {west:.4f} to {east:.4f} E"
+    yield "coverage", "drawn" if found.has_coverage else NO_COVERAGE
+    dates = f"{found.dated_from} to {found.dated_to}" if found.dated_from else "none"
+    yield "dates", dates + (f" ({found.undated:,} without)" if found.undated else "")
+    yield "sources", ", ".join(found.sources) or "not said"
+    yield "licences", ", ".join(found.licences) or "not said"
+
+
+def _print_array(objects: Sequence[dict[str, Any]]) -> None:
+    lines = ",\n ".join(json.dumps(one) for one in objects)
+    typer.echo(f"[{lines}]")
+
+
+def _print_table(rows: Sequence[dict[str, Any]]) -> None:
+    words = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
+    widths = [max(len(line[column]) for line in words) for column in range(len(words[0]))]
+    for line in words:
+        typer.echo(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _clean(str(value))
+
+
+def _clean(text: str) -> str:
+    """Text of a pack, without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
