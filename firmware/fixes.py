@@ -221,6 +221,7 @@ class FixTracker:
         self._older = 0
         self._rejected: list[_Accepted] = []
         self._periods_s: deque[float] = deque(maxlen=5)
+        self._period_s: float | None = None
         self._measured_s: float | None = None
         self._measured_period_s = 1.5
         self._void_epoch = -1
@@ -262,8 +263,7 @@ class FixTracker:
     @property
     def fresh_s(self) -> float:
         """For how long a fix may be judged: the larger of 2 s and two periods, and 0.5 s."""
-        period_s = median(self._periods_s) if self._periods_s else 1.0
-        return max(2.0, 2.0 * period_s) + 0.5
+        return max(2.0, 2.0 * (self._period_s or 1.0)) + 0.5
 
     def _report(self, epochs: list[Epoch]) -> None:
         if self._reporter is not None and self._on_epoch is not None:
@@ -296,7 +296,7 @@ class FixTracker:
             missing = Missing(Why.NO_ANSWER, note)
             readings.append(self._reading(Channel.FIX, missing, at_s))
         receiver = Receiver(
-            round(1.0 / median(self._periods_s), 2) if self._periods_s else None,
+            None if self._period_s is None else round(1.0 / self._period_s, 2),
             self._satellites,
             self._errors.hdop,
             self.parser.begun,
@@ -382,6 +382,7 @@ class FixTracker:
         self._last, self._rejected, self._measured_s = None, [], None
         self._path.clear()
         self._periods_s.clear()
+        self._period_s = None
         return last.now_s + self._measured_period_s
 
     def _measure(self, now_s: float) -> None:
@@ -401,6 +402,7 @@ class FixTracker:
         if last is None or self._can_follow(last, candidate, is_derived):
             if last is not None and 0.0 < candidate.now_s - last.now_s <= 10.0:
                 self._periods_s.append(candidate.now_s - last.now_s)
+                self._period_s = median(self._periods_s)
             self._rejected = []
             return True
         rejected = self._rejected
