@@ -27,9 +27,9 @@ class Box:
         return self.bottom - self.top
 
 
-def number(image: Image.Image, number: int, box: Box, ink: int) -> None:
+def number(image: Image.Image, value: int, box: Box, ink: int) -> None:
     """Writes a number as large as its count of digits allows; its units never change place."""
-    text = str(number)
+    text = str(value)
     widest = "8" * max(2, len(text))
     face = _fit(widest, box.width, box.height)
     right = box.right - (box.width - face.measure(widest)) // 2

@@ -12,7 +12,7 @@ from PIL import Image
 
 HEIGHT = 7
 GAP = 1
-SPACE = 3
+SPACE = 2
 
 _SHEET = """
 ABCDEFGHIJKLM

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from PIL import Image, ImageDraw
 
@@ -27,12 +27,22 @@ WIDTH, HEIGHT = SIZE
 ROW = letters.HEIGHT + 2
 """The height of a line of small letters with a dot above and below."""
 
-_FINE = ("", "ok")  # what the journal says of itself when there is nothing to say
-_HAVING = {"lit": True, "in": True, "out": False, "open": False, "short": False}
+_TROUBLE = ("not kept", "lost")  # what the journal says of itself when the rider must know
+_REASONS = {"no answer": "NO GPS", "not fitted": "NO GPS", "starting": "STARTING"}
+_DUTIES = {
+    "speed": "SPEED",
+    "zone": "ZONES",
+    "zone-ahead": "ZONES",
+    "head-lamp": "HEAD",
+    "tail-lamp": "TAIL",
+}
+_NEAR_FT = 1000.0  # a house that is farther away is no news
 _MODE_WORDS = {"race": "RACE", "maker_test": "TEST", "family_land": "LAND"}
 
 _HEAD_LAMP = ("..###...", ".####.##", "#####...", "#####.##", "#####...", ".####.##", "..###...")
 _TAIL_LAMP = ("....####", "#...####", ".#..####", "....####", ".#..####", "#...####", "....####")
+_HEAD_DARK = ("..###", ".#..#", "#...#", "#...#", "#...#", ".#..#", "..###")
+_TAIL_DARK = ("####", "#..#", "#..#", "#..#", "#..#", "#..#", "####")
 _CORD_IN = (".....###", ".##..###", "#..#.###", "#..#####", "#..#.###", ".##..###", ".....###")
 _CORD_OUT = (".....###", ".##..#.#", "#..#.#.#", "#..#.#.#", "#..#.#.#", ".##..#.#", ".....###")
 _CROSS = (".....", "#...#", ".#.#.", "..#..", ".#.#.", "#...#", ".....")
@@ -79,20 +89,19 @@ def shown_mph(speed_mph: float | None, limit_mph: float | None) -> int | None:
 
 def _draw_calm(image: Image.Image, alert: Alert | None, state: State) -> None:
     _draw_signs(image, state)
-    strips: list[tuple[str, bool]] = [(text, True) for text in _not_watched(state, 2)]
+    strips: list[tuple[str, bool]] = [(text, True) for text in _not_watched(state, 3)]
     said = " ".join(alert.words.split()) if alert is not None else ""
     if alert is not None and alert.state == "acknowledged" and "NOT WATCHED" not in said:
         strips.insert(0, (said, False))
-    if not strips and state.zone:
-        far = "" if state.zone_ft is None else f" {state.zone_ft:.0f} FT"
-        strips.append((state.zone + far, False))
+    if not strips and state.zone and state.zone_ft is not None and state.zone_ft < _NEAR_FT:
+        strips.append((f"{state.zone} {state.zone_ft:.0f} FT", False))
     bottom = _draw_strips(image, strips)
     _draw_speed(image, state, Box(0, ROW + 2, WIDTH, bottom - 1))
 
 
 def _draw_words(image: Image.Image, words: str, state: State, *, is_alert: bool) -> None:
     strips = [(text, True) for text in _not_watched(state, 1)]
-    if not is_alert:
+    if not is_alert and words.rstrip().endswith("?"):
         strips.insert(0, ("HOLD BUTTON = YES", False))
     bottom = _draw_strips(image, strips)
     lines = _lines(words)
@@ -167,10 +176,8 @@ def _draw_no_speed(image: Image.Image, reason: str, room: Box) -> None:
 
 
 def _reason(state: State) -> str:
-    """Why there is no speed, in a word or two; "NO FIX" where the receiver says nothing more."""
-    said = letters.plain(state.gps)
-    has_reason = said and not re.match(r"(2D|3D|FIX)\b", said)
-    return said if has_reason and len(said) <= 11 else "NO FIX"
+    """Why there is no speed, in two words of a rider's."""
+    return _REASONS.get(state.gps.partition(":")[0], "NO FIX")
 
 
 # -- the row of small signs
@@ -178,18 +185,17 @@ def _reason(state: State) -> str:
 
 def _draw_signs(image: Image.Image, state: State) -> None:
     x = _draw_bars(image, state) + 4
-    for rows, hollow, word in (
-        (_HEAD_LAMP, None, state.head_lamp),
-        (_TAIL_LAMP, None, state.tail_lamp),
-        (_CORD_IN, _CORD_OUT, state.tether),
+    for word, having, lacking in (
+        (state.head_lamp, _HEAD_LAMP, _HEAD_DARK),
+        (state.tail_lamp, _TAIL_LAMP, _TAIL_DARK),
+        (state.tether, _CORD_IN, _CORD_OUT),
     ):
         if word == "not fitted":
             continue
-        having = _HAVING.get(word)
-        x = letters.stamp(image, x, 1, hollow if hollow and having is not True else rows)
-        if having is False:
+        x = letters.stamp(image, x, 1, having if word in ("lit", "in") else lacking)
+        if word in ("out", "open", "short"):
             x = letters.stamp(image, x + 2, 1, _CROSS)
-        elif having is None:
+        elif word not in ("lit", "in", "not needed"):
             x = letters.write(image, x + 2, 1, "?")
         x += 4
     right = WIDTH
@@ -218,7 +224,7 @@ def _draw_bars(image: Image.Image, state: State) -> int:
 
 
 def _pills(state: State) -> list[str]:
-    pills = [] if state.journal.lower() in _FINE else ["LOG"]
+    pills = ["LOG"] if any(word in state.journal for word in _TROUBLE) else []
     if state.modes:
         first = _MODE_WORDS.get(state.modes[0], letters.plain(state.modes[0])[:4])
         pills.append(first if len(state.modes) == 1 else f"{first}+")
@@ -230,18 +236,24 @@ def _pills(state: State) -> list[str]:
 
 def _not_watched(state: State, most: int) -> list[str]:
     """What is not watched, on as many lines of small letters as it takes, at most `most`."""
-    split = (letters.plain(re.split(r"[:(]", one)[0]) for one in state.not_watched)
-    names = [name for name in dict.fromkeys(split) if name]
+    topics = {one.clause: one.topic for one in state.findings}
+    duties = (topics.get(clause, clause) for clause in _heads(state.not_watched))
+    names = list(dict.fromkeys(_DUTIES.get(one, letters.plain(one)) for one in duties))
     if not names:
-        return [] if state.is_watching and not state.not_watched else ["NOT WATCHING"]
-    shapes = [("NOT WATCHED ",), ("NOT WATCHED", ""), ("NOT WATCHED ", "")]
+        return [] if state.is_watching else ["NOT WATCHING"]
     lines: list[str] = []
-    for shape in shapes[: 1 if most == 1 else None]:
+    left_out = 0
+    for shape in [("NOT WATCHED ",), *(("NOT WATCHED", *[""] * rows) for rows in range(1, most))]:
         lines, left_out = _pack(names, shape)
         if not left_out:
             return lines
     lines[-1] += f" +{left_out}"
     return lines
+
+
+def _heads(lines: Iterable[str]) -> Iterator[str]:
+    """What stands before the colon of each line, where anything does."""
+    return (head for head in (line.partition(": ")[0].strip() for line in lines) if head)
 
 
 def _pack(names: Sequence[str], shape: Sequence[str]) -> tuple[list[str], int]:

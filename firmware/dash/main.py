@@ -1,0 +1,111 @@
+"""`sledwarden-dash`: draws the glass from what the unit's socket says, on the panel that is fitted.
+
+A client of the feed and nothing else: it judges nothing, touches no pin, and may die at any time
+without costing a warning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from firmware.config import Config
+from firmware.config import load as load_config
+from firmware.dash import screen
+from firmware.dash.base import Fitting, Panel
+from firmware.errors import SledwardenError
+from firmware.feed_client import STALE_S, FeedClient
+from firmware.feed_messages import DEFAULT_PATH
+from firmware.parts import PARTS
+from firmware.parts import load as load_part
+
+EXAMPLE = """\
+example: the glass in this terminal, from a unit that runs on this machine
+
+  sledwarden-dash --feed /run/sledwarden/feed.sock --panel terminal
+
+It waits for the unit for ever, and draws NO UNIT while it hears nothing. Ctrl-C ends it.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs until Ctrl-C or SIGTERM; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    logging.basicConfig(format="sledwarden-dash: %(message)s", level=logging.WARNING)
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        path, word, fitting = _settle(asked)
+        panel: Panel = load_part("panel", word).fit(fitting)
+    except SledwardenError as fault:
+        print(fault, file=sys.stderr)  # noqa: T201 - the answer to who typed the command
+        return 2
+    client = FeedClient(path)
+    try:
+        follow(client, panel)
+    except KeyboardInterrupt:
+        pass
+    except BrokenPipeError:
+        # Who read us is gone; without this the interpreter would complain of it at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        client.close()
+        panel.stop()
+    return 0
+
+
+def follow(client: FeedClient, panel: Panel) -> NoReturn:
+    """Shows what the unit says until somebody interrupts."""
+    while True:
+        refresh(client, panel)
+        age_s = client.age_s
+        fresh_s = 0.0 if age_s is None else STALE_S - age_s
+        client.poll(fresh_s + 0.01 if fresh_s > 0.0 else 1.0)
+
+
+def refresh(client: FeedClient, panel: Panel) -> None:
+    """Shows what is known now: the state if it is fresh, else that there is no unit."""
+    state = client.state
+    if state is None or not client.is_alive:
+        panel.show(screen.draw_no_unit(), None, client.trouble)
+        return
+    panel.show(screen.draw(state.alert, state), state, "")
+
+
+def _settle(asked: argparse.Namespace) -> tuple[Path, str, Fitting]:
+    """The feed, the panel's word and how it is reached: the options, else the configuration."""
+    config: Config | None = load_config(asked.config) if asked.config else None
+    fitting = Fitting(png=asked.png) if asked.png else Fitting()
+    path, word = DEFAULT_PATH, "terminal"
+    if config is not None:
+        path, word = Path(config.feed.path), config.dash.panel
+        fitting = Fitting(config.i2c.bus, config.dash.address, fitting.png)
+    return asked.feed or path, asked.panel or ("png" if asked.png else word), fitting
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sledwarden-dash",
+        description="Draws the glass in front of the rider from the unit's feed.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="sledwarden.toml of the unit")
+    parser.add_argument("--feed", type=Path, metavar="PATH", help=f"socket ({DEFAULT_PATH})")
+    parser.add_argument("--panel", choices=sorted(PARTS["panel"]), help="panel (terminal)")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="picture file of --panel png")
+    return parser
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())
