@@ -1,0 +1,244 @@
+"""`sledwardend`: the program that watches. Reads the config, builds the parts, runs the unit.
+
+Nothing is decided here: this is where all parts are made and handed to each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from msgspec.structs import replace
+
+from firmware import __version__
+from firmware.buses.i2c import I2cBus
+from firmware.buses.pins import Pins
+from firmware.clock import Clock
+from firmware.config import Config, Zones, with_floor
+from firmware.config import load as load_config
+from firmware.errors import SledwardenError
+from firmware.journal.record import Start
+from firmware.journal.writer import Journal
+from firmware.law import Law, path_of
+from firmware.law import load as load_law
+from firmware.monitor import build
+from firmware.notify import Notifier
+from firmware.outputs.console import Console
+from firmware.outputs.feed import Feed
+from firmware.script import Drive
+from firmware.script_text import load as load_drive
+from firmware.simulate import Stage
+from firmware.sources.drive import every_sensor
+from firmware.unit import Unit
+from firmware.wiring import Wires, fit
+
+log = logging.getLogger("sledwardend")
+
+EXAMPLE = """
+examples:
+  sledwardend --config /etc/sledwarden/sledwarden.toml
+  sledwardend --config hardware/sledwarden.toml --check
+  sledwardend --simulate ride.drive --speed 20 --journal /tmp/journal --feed /tmp/feed.sock
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be run: the configuration with what the command line changed of it."""
+
+    config: Config
+    config_bytes: bytes
+    laws: tuple[Law, ...]
+    law_words: tuple[str, ...]
+    journal: Path
+    feed: Path
+    drive: Drive | None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the daemon; 0 when it was asked to end, 1 when it could not run, 2 for wrong use."""
+    arguments = _parser().parse_args(argv)
+    logging.basicConfig(
+        level=logging.DEBUG if os.environ.get("DEBUG") else logging.INFO,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    try:
+        plan = _plan(arguments)
+        if arguments.check:
+            sys.stdout.write(f"{arguments.config}: good; law {', '.join(plan.law_words)}\n")
+            return 0
+        return _run(plan, arguments.speed)
+    except SledwardenError as fault:
+        if os.environ.get("DEBUG"):
+            raise
+        sys.stderr.write(f"sledwardend: {fault}\n")
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sledwardend",
+        description="Watches a snowmobile's speed, lamps, tether and zones, and warns its rider.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--config", type=Path, help="the unit's configuration (default: what --simulate names)"
+    )
+    parser.add_argument("--check", action="store_true", help="check the configuration and end")
+    parser.add_argument(
+        "--simulate", type=Path, metavar="FILE.drive", help="play a drive to fake parts"
+    )
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="N", help="simulate N times as fast (1)"
+    )
+    parser.add_argument("--journal", type=Path, metavar="DIR", help="keep the journal there")
+    parser.add_argument("--feed", type=Path, metavar="PATH", help="serve the feed socket there")
+    parser.add_argument("--version", action="version", version=f"sledwardend {__version__}")
+    return parser
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.01 <= speed <= 1000:
+        raise argparse.ArgumentTypeError(f"{text}: must be a number from 0.01 to 1000")
+    return speed
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    """Reads everything that can be wrong before anything is started."""
+    drive = load_drive(arguments.simulate) if arguments.simulate else None
+    if arguments.config is None and drive is None:
+        raise SledwardenError(
+            "--config",
+            "is missing: a configuration or a drive was expected.",
+            "Try `sledwardend --config /etc/sledwarden/sledwarden.toml`, or --help.",
+        )
+    if drive is None and arguments.speed != 1.0:
+        raise SledwardenError("--speed", "goes with --simulate only: the world has its own pace.")
+    path: Path | None = arguments.config or (None if drive is None else drive.config)
+    config = load_config(path) if path else every_sensor()
+    if drive is not None:
+        config = with_drive(config, drive)
+    if config.unit.law == "auto":
+        raise SledwardenError(
+            str(path),
+            '[unit] law = "auto": no outlines of laws are known to this version.',
+            'Name the laws, like law = ["wi"].',
+        )
+    words = tuple(config.unit.law)
+    return Plan(
+        config,
+        path.read_bytes() if path else b"",
+        tuple(load_law(word) for word in words),
+        words,
+        arguments.journal or Path(config.journal.folder),
+        arguments.feed or Path(config.feed.path),
+        drive,
+    )
+
+
+def _run(plan: Plan, speed: float) -> int:
+    clock = Clock(speed, from_zero=plan.drive is not None)
+    stage = Stage(plan.drive, plan.config, clock) if plan.drive else None
+    wires = stage.wires if stage else _real_wires(plan.config, clock)
+    fitted = fit(plan.config, wires)
+    unit = Unit(
+        build(plan.config, plan.laws),
+        clock,
+        outputs=fitted.outputs,
+        tell=[Console().alert],
+        notifier=Notifier(),
+    )
+    journal = Journal(
+        plan.journal,
+        _start_record(plan, speed),
+        clock,
+        attachments=_attachments(plan),
+        quota_mb=plan.config.journal.quota_mb,
+        on_change=unit.post_journal_health,
+    )
+    journal.open()  # refuses a second daemon before anything is heard or shown
+    feed = Feed(plan.feed, unit.post, clock)
+    try:
+        feed.start()
+    except SledwardenError as fault:
+        log.error("%s", fault)  # warnings go on without screens
+        feed = None  # type: ignore[assignment]  # absent from here on
+    _listen_to_signals(unit)
+    clock.restart()
+    if stage is not None:
+        stage.start(unit.post, unit.stop)
+    try:
+        why = unit.run(fitted.sources, journal=journal, feed=feed, scout=fitted.scout)
+    finally:
+        if stage is not None:
+            stage.stop()
+        wires.pins.close()
+        wires.i2c.close()
+    log.info("ended: %s", why)
+    return 0
+
+
+def _real_wires(config: Config, clock: Clock) -> Wires:
+    return Wires(clock, I2cBus(config.i2c.bus), Pins(clock), config.gps.port)
+
+
+def _listen_to_signals(unit: Unit) -> None:
+    """Ends in order at SIGTERM, SIGINT and SIGHUP."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        unit.stop(signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+def with_drive(config: Config, drive: Drive) -> Config:
+    """The configuration as the header of a drive changes it."""
+    unit = replace(config.unit, vehicle=drive.vehicle, law=drive.laws or config.unit.law)
+    zones = Zones(packs=tuple(str(pack) for pack in drive.zones) or config.zones.packs)
+    return replace(with_floor(config, drive.floor), unit=unit, zones=zones)
+
+
+def _start_record(plan: Plan, speed: float) -> Start:
+    return Start(
+        unit=plan.config.unit.id,
+        software=f"sledwarden {__version__}",
+        vehicle=plan.config.unit.vehicle,
+        laws=plan.law_words,
+        packs={Path(pack).name: _digest(Path(pack)) for pack in plan.config.zones.packs},
+        clock_speed=speed,
+        note=f"simulated: {plan.drive.path.name}" if plan.drive else "",
+    )
+
+
+def _attachments(plan: Plan) -> list[tuple[str, bytes]]:
+    """What each segment carries whole: the laws and the configuration as they were given."""
+    laws = [(f"law/{path_of(word).name}", path_of(word).read_bytes()) for word in plan.law_words]
+    return [*laws, ("config.toml", plan.config_bytes)]
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a zone pack's file; empty where it can't be read, which its source will tell."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""The world of a simulated unit: fake chips, pins and receiver, moved by a drive in ride time.
+
+The unit's own parts run on it unchanged: they open a real pseudo-terminal, talk to register models
+on a fake bus, and see edges on gpiozero's mock pins.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+from firmware.buses.chips_fake import Bh1750Model, Ds3231Model, Tcs34725Model
+from firmware.buses.i2c import I2cBus
+from firmware.buses.i2c_fake import FakeI2cBus
+from firmware.buses.pins_fake import FakePins
+from firmware.buses.uart_fake import FakeReceiver
+from firmware.clock import Clock
+from firmware.config import Config
+from firmware.readings import Channel, Fix, Reading, Request, TetherState
+from firmware.script import Action, Button, Drive, Fault, Mode, Plug, PowerCut, RtcSet, Send
+from firmware.sources.base import Post
+from firmware.sources.drive import tracker, with_modes
+from firmware.wiring import Wires
+from firmware.world import World
+
+MODELS: dict[str, Callable[[Clock], Any]] = {  # each model has its own knobs
+    "bh1750": Bh1750Model,
+    "tcs34725": Tcs34725Model,
+    "ds3231": Ds3231Model,
+}
+"""The register model of each chip, by the word of the config."""
+
+PRESS_S = 0.3
+HOLD_S = 2.2
+
+SKY_PERIOD_S = 1.0
+"""How often the light that follows the sun is set anew."""
+
+
+class Stage:
+    """Plays a drive to the fakes from a thread of its own, then says that it has ended."""
+
+    def __init__(self, drive: Drive, config: Config, clock: Clock) -> None:
+        self.drive = drive
+        self._config = config
+        self._clock = clock
+        self._world = World(drive.start)
+        self._bus = FakeI2cBus(clock)
+        self._pins = FakePins(clock)
+        self._receiver = FakeReceiver()
+        self._tracker = tracker(config, drive.floor)
+        self._chips = self._attach()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._show_contacts()
+        self._show_lights(0.0)
+        self._show_rtc(0.0)
+
+    @property
+    def wires(self) -> Wires:
+        """The fakes, as the wires of a unit."""
+        return Wires(
+            self._clock,
+            I2cBus(self._config.i2c.bus, transport=self._bus),
+            self._pins,
+            str(self._receiver.port),
+            trust_dates=self.drive.floor is None,
+        )
+
+    def start(self, post: Post, on_end: Callable[[str], None]) -> None:
+        """Begins the drive at the clock's 0.0; `on_end` is told when it is over."""
+        for _, reading in with_modes(self.drive.modes, self._config.engine is not None):
+            post(reading)
+        self._thread = threading.Thread(
+            target=self._run, args=(post, on_end), name="drive", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the drive and takes the fakes down; safe to call twice."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2.0)
+        self._receiver.close()
+        self._pins.close()
+
+    def _attach(self) -> dict[int, Any]:
+        """Puts a model of every configured chip on the bus."""
+        lights = self._config.light
+        parts = [lights.head, lights.tail, lights.ambient, self._config.rtc]
+        chips = {part.address: MODELS[part.chip](self._clock) for part in parts if part is not None}
+        for address, model in chips.items():
+            self._bus.attach(address, model)
+        return chips
+
+    def _run(self, post: Post, on_end: Callable[[str], None]) -> None:
+        for at_s, happen in self._happenings(post):
+            if self._clock.wait(self._ended, at_s - self._clock.mono_s()):
+                return
+            happen(at_s)
+        on_end("the drive ended")
+
+    def _happenings(self, post: Post) -> Iterator[tuple[float, Callable[[float], None]]]:
+        """The drive's actions, the button's releases and the turns of the sky, in order."""
+        turn = count()
+        later: list[tuple[float, int, Callable[[float], None]]] = [
+            (0.0, next(turn), self._show_lights)
+        ]
+        for at_s, action in self.drive.timeline():
+            while later and later[0][0] <= at_s:
+                due_s, _, happen = heapq.heappop(later)
+                if happen == self._show_lights:
+                    heapq.heappush(later, (due_s + SKY_PERIOD_S, next(turn), happen))
+                yield due_s, happen
+            yield at_s, lambda now_s, action=action: self._act(action, now_s, post)  # type: ignore[misc]  # mypy can't infer a lambda with a default
+            if isinstance(action.deed, Button):
+                length_s = PRESS_S if action.deed.kind == "press" else HOLD_S
+                heapq.heappush(later, (at_s + length_s, next(turn), self._release))
+
+    def _act(self, action: Action, at_s: float, post: Post) -> None:
+        deed = action.deed
+        self._world.apply(deed, at_s)
+        match deed:
+            case Send(octets=octets):
+                self._send(octets, at_s)
+            case Plug(is_in=is_in):
+                if is_in:
+                    self._receiver.replug()
+                else:
+                    self._receiver.unplug()
+            case Fault(bus=bus, address=address, kind=kind):
+                if bus == f"i2c-{self._config.i2c.bus}":
+                    self._bus.fault(address, kind)
+            case Button():
+                self._drive_button(is_down=True)
+            case RtcSet():
+                self._show_rtc(at_s)
+            case Mode(name=name, is_on=is_on):
+                request = Request("mode", f"{name} {'on' if is_on else 'off'}", "drive")
+                post(Reading(Channel.REQUEST, request, self._clock.mono_s(), "drive"))
+            case PowerCut():
+                os.kill(os.getpid(), signal.SIGKILL)  # nothing of ours runs after a power cut
+            case _:  # a step of the system's date: the unit never asks for that date
+                self._show_contacts()
+                self._show_lights(at_s)
+
+    def _send(self, octets: bytes, at_s: float) -> None:
+        if self._world.is_plugged:
+            self._receiver.write(octets)
+        for reading in self._tracker.feed(octets, at_s):
+            if isinstance(reading.value, Fix):
+                fix = reading.value
+                self._world.move(fix.lat_deg, fix.lon_deg, fix.utc, at_s)
+
+    def _show_contacts(self) -> None:
+        """Puts the levels of tether and engine on their wires."""
+        tether, engine = self._config.tether, self._config.engine
+        if tether is not None:
+            state = self._world.tether
+            is_closed = (state is TetherState.IN) == (tether.contact == "closed_when_in")
+            if state in (TetherState.OPEN, TetherState.SHORT):
+                is_closed = state is TetherState.SHORT
+            self._pins.drive(tether.pin, not is_closed)
+        if engine is not None:
+            self._pins.drive(engine.pin, self._world.is_running == (engine.active == "high"))
+
+    def _show_lights(self, at_s: float) -> None:
+        """Lets the light fall on the sensors."""
+        lights = self._config.light
+        for part, lamp in ((lights.head, self._world.head), (lights.tail, self._world.tail)):
+            if part is not None:
+                chip = self._chips[part.address]
+                chip.lux = lamp.lux
+                if hasattr(chip, "colour"):
+                    chip.colour = "red" if lamp.is_red else "white"
+        if lights.ambient is not None:
+            self._chips[lights.ambient.address].lux = self._world.ambient_lux(at_s)
+
+    def _show_rtc(self, at_s: float) -> None:
+        rtc = self._config.rtc
+        if rtc is None:
+            return
+        chip: Ds3231Model = self._chips[rtc.address]
+        utc = self._world.rtc_utc(at_s)
+        if utc is None:
+            chip.battery_dies()
+        else:
+            chip.utc = utc
+
+    def _drive_button(self, *, is_down: bool) -> None:
+        if self._config.button is not None:
+            self._pins.drive(self._config.button.pin, not is_down)
+
+    def _release(self, _at_s: float) -> None:
+        self._drive_button(is_down=False)
+
+
+def last_second(drive: Drive) -> float:
+    """When the drive's last written line happens; what a progress bar counts to."""
+    return max((one.at_s for one in drive.actions if one.at_s < math.inf), default=0.0)
