@@ -22,6 +22,7 @@ _HALVES = " ▀▄█"  # index: 1 for the upper dot, 2 for the lower
 _BRAILLE = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 _HOME, _CLEAR, _TO_END, _BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[J"
+_LAST_ROW = "\x1b[999;1H"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _GLASS, _PLAIN = "\x1b[97;40m", "\x1b[0m"
 _COLOURS = {
@@ -72,7 +73,7 @@ class Terminal:
         """Gives the cursor back below the glass."""
         if self._is_tty and self._size != (0, 0):
             self._size = (0, 0)
-            self._out.write(_PLAIN + _SHOW + "\r\n")
+            self._out.write(f"{_PLAIN}{_SHOW}{_LAST_ROW}\r\n")
             self._out.flush()
 
     def _measure(self) -> tuple[int, int]:
@@ -148,15 +149,14 @@ def _words(state: State | None, trouble: str) -> list[str]:
     if state is None:
         return ["no unit", trouble or "nothing heard for 2 s"]
     speed = shown_mph(state.speed_mph, state.limit_mph)
+    limit = "" if state.limit_mph is None else f", limit {state.limit_mph:.0f}"
     where = [
         state.utc.strftime("%Y-%m-%d %H:%M:%S UTC")
         if state.utc
         else f"{state.at_s:.0f} s, no date",
-        f"{state.local_time} local" if state.local_time else "",
-        "speed unknown" if speed is None else f"{speed} mph",
-        "" if state.limit_mph is None else f"limit {state.limit_mph:.0f} ({state.limit_clause})",
-        {True: "dark", False: "day", None: ""}[state.is_dark],
         "no place" if state.lat_deg is None else f"{state.lat_deg:.5f}, {state.lon_deg:.5f}",
+        ("speed unknown" if speed is None else f"{speed} mph") + limit,
+        {True: "dark", False: "day", None: ""}[state.is_dark],
         *state.modes,
     ]
     cues = [_light(state.cues)]
