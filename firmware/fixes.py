@@ -26,6 +26,7 @@ OUTLIER_REOPENS_S = 3.0
 OUTLIER_AGREEING = 3
 DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
 SPEED_NOISE_MPS = 1.0
+STANDS_STILL_S = 2.5
 NO_SENTENCE_S = 2.0
 NO_SENTENCE_BYTES = 200
 
@@ -136,6 +137,10 @@ class _Errors:
             return self._hdop[0] * self._settings.hdop_m
         return self._settings.default_error_m
 
+    def forget(self) -> None:
+        """Nothing that was said before a loss of fix is true after it."""
+        self._gst = self._hdop = None
+
     @property
     def hdop(self) -> float | None:
         return None if self._hdop is None else self._hdop[0]
@@ -188,8 +193,6 @@ class _Accepted:
     """The last epoch that passed the gates: its instant on the tracker's own timeline."""
 
     now_s: float
-    at_s: float
-    time_s: float | None
     speed_mps: float
     lat_deg: float
     lon_deg: float
@@ -217,6 +220,9 @@ class FixTracker:
         self._errors = _Errors(settings)
         self._path = _Path()
         self._last: _Accepted | None = None
+        self._now_s = 0.0  # the timeline: seconds of the sentences' own times since the first
+        self._time_s: float | None = None
+        self._came_s: float | None = None
         self._older_s: float | None = None
         self._older = 0
         self._rejected: list[_Accepted] = []
@@ -247,6 +253,8 @@ class FixTracker:
                     readings.append(self._reading(Channel.FIX, fix, at_s, self.fresh_s))
             elif self._assembler.is_void and self._void_epoch != self._assembler.opened:
                 self._void_epoch = self._assembler.opened
+                self._satellites = None
+                self._errors.forget()
                 no_fix = Missing(Why.NO_FIX, "the receiver says that it has no fix")
                 readings.append(self._reading(Channel.FIX, no_fix, at_s))
         if heard or self._heard_s is None:
@@ -330,9 +338,7 @@ class FixTracker:
                 return None
             speed_mps = derived[0]
             error_mps = max(mps(settings.derived_speed_error_mph), derived[1])
-        candidate = _Accepted(
-            now_s, at_s, epoch.time_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m
-        )
+        candidate = _Accepted(now_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m)
         is_derived = epoch.speed_mps is None
         if not self._passes(candidate, is_derived):
             return None
@@ -360,30 +366,42 @@ class FixTracker:
 
     def _order(self, epoch: Epoch, at_s: float) -> float | None:
         """The epoch's instant on our own timeline; none while it is older than the last one."""
-        last = self._last
-        if last is None:
-            return 0.0
-        if epoch.time_s is None or last.time_s is None:
-            return last.now_s + max(0.0, at_s - last.at_s)
-        gap_s = elapsed_s(last.time_s, epoch.time_s)
-        if gap_s >= 0.0:
-            self._older_s, self._older = None, 0
-            return last.now_s + gap_s
-        step_s = 0.0 if self._older_s is None else elapsed_s(self._older_s, epoch.time_s)
+        gap_s = 0.0
+        if epoch.time_s is None or self._time_s is None:
+            gap_s = 0.0 if self._came_s is None else max(0.0, at_s - self._came_s)
+        elif epoch.time_s == self._time_s:
+            if self._came_s is not None and at_s - self._came_s > STANDS_STILL_S:
+                self._event = "the receiver's time stands still"
+                return None
+            return self._now_s
+        else:
+            gap_s = elapsed_s(self._time_s, epoch.time_s)
+        if gap_s < 0.0 and epoch.time_s is not None:
+            if not self._is_anew(epoch.time_s):
+                return None
+            self._event = f"the receiver's time went back {-gap_s:.0f} s: it has started anew"
+            self._forget()
+            gap_s = 0.0
+        self._older_s, self._older = None, 0
+        self._now_s += gap_s
+        self._time_s, self._came_s = epoch.time_s, at_s
+        return self._now_s
+
+    def _is_anew(self, time_s: float) -> bool:
+        """Whether five older epochs have followed one another."""
+        step_s = 0.0 if self._older_s is None else elapsed_s(self._older_s, time_s)
         if self._older_s is None or step_s < 0.0 or step_s > 60.0:
             self._older = 1
         elif step_s > 0.0:
             self._older += 1
-        self._older_s = epoch.time_s
-        if self._older < RESTART_EPOCHS:
-            return None
-        self._event = f"the receiver's time went back {-gap_s:.0f} s: it has started anew"
-        self._older_s, self._older = None, 0
+        self._older_s = time_s
+        return self._older >= RESTART_EPOCHS
+
+    def _forget(self) -> None:
         self._last, self._rejected, self._measured_s = None, [], None
         self._path.clear()
         self._periods_s.clear()
         self._period_s = None
-        return last.now_s + self._measured_period_s
 
     def _measure(self, now_s: float) -> None:
         if self._measured_s is not None and 0.0 < now_s - self._measured_s <= 5.0:

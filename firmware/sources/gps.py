@@ -1,0 +1,77 @@
+"""The GPS receiver on its serial line."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+from firmware.buses.uart import Uart
+from firmware.clock import Clock
+from firmware.errors import BusError
+from firmware.fixes import FixSettings, FixTracker
+from firmware.readings import Channel, Missing, Reading, Why
+from firmware.sources.base import Post
+
+RETRY_S = 1.0
+SILENCE_S = 3.0  # the slowest receiver supported sends every 2 s
+STOP_LATENCY_S = 0.2
+
+
+class Gps:
+    """Reads the receiver from `start` to `stop`, and posts a fix at the sentence that carries it.
+
+    A receiver that is absent, held by another program, unplugged or silent is told as a `Missing`
+    about once a second, with the reason, and tried again for ever.
+    """
+
+    name = "gps"
+
+    def __init__(self, port: str, baud: int, settings: FixSettings, clock: Clock) -> None:
+        self._port = port
+        self._baud = baud
+        self._settings = settings
+        self._clock = clock
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, post: Post) -> None:
+        """Begins to read, in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, args=(post,), name=self.name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and frees the port; safe to call twice."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2.0)
+
+    def _run(self, post: Post) -> None:
+        tracker = FixTracker(self._settings)
+        while not self._ended.is_set():
+            try:
+                with closing(Uart(self._port, self._baud)) as uart:
+                    self._listen(uart, tracker, post)
+            except BusError as error:
+                self._miss(post, str(error))
+                self._clock.wait(self._ended, RETRY_S)
+
+    def _listen(self, uart: Uart, tracker: FixTracker, post: Post) -> None:
+        heard_s = self._clock.mono_s()
+        due_s = heard_s + SILENCE_S
+        while not self._ended.is_set():
+            # A scaled clock's silence passes in a fraction of the world's.
+            octets = uart.read(min(STOP_LATENCY_S, self._clock.real_s(SILENCE_S / 4.0)))
+            now_s = self._clock.mono_s()
+            if octets:
+                heard_s, due_s = now_s, now_s + SILENCE_S
+                for reading in tracker.feed(octets, now_s):
+                    post(reading)
+            elif now_s >= due_s:
+                due_s = now_s + RETRY_S
+                self._miss(
+                    post, f"{self._port}: the receiver sends nothing ({now_s - heard_s:.0f} s)."
+                )
+
+    def _miss(self, post: Post, detail: str) -> None:
+        missing = Missing(Why.NO_ANSWER, detail)
+        post(Reading(Channel.FIX, missing, self._clock.mono_s(), self._settings.source))
