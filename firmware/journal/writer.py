@@ -1,28 +1,76 @@
-"""The journal's public face; its thread follows in the next commits (signatures are final)."""
+"""The journal: takes records without ever waiting, and keeps them from a thread of its own.
+
+`put` only appends to a bounded queue. The thread encodes, frames, seals and syncs: one commit a
+second, and one at once for an urgent record. Whatever the disk does, the judging thread goes on;
+what could not be kept is counted, told by `health`, and stands in the journal as a gap once the
+disk is back.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import threading
+import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from errno import EACCES, EDQUOT, EIO, ENODEV, ENOENT, ENOSPC, EPERM, EROFS, ESTALE
 from pathlib import Path
 
 from firmware.clock import Clock
-from firmware.journal.record import Record, Start
-from firmware.readings import Disk, Missing
+from firmware.errors import JournalError
+from firmware.journal import finish, folder, segment
+from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, contents, ns
+from firmware.journal.folder import Lock, Place, Storage
+from firmware.journal.open_segment import OpenSegment
+from firmware.journal.record import Close, Gap, Record, Start, encode, topic_of
+from firmware.journal.seal import Key, Kind
+from firmware.journal.segment import TOPIC_IDS, Message
+from firmware.readings import Disk, Missing, Why
+
+COMMIT_S = 1.0
+SHORTEST_COMMIT_S = 0.1
+"""Real seconds: a ride that runs twenty times as fast must not sync twenty times as often."""
+SEAL_S = 10.0
+HEALTH_S = 10.0
+ROLL_BYTES = 16 * 1024 * 1024
+ROLL_S = 3600.0
+QUEUE_RECORDS = 8192
+"""More than a minute of a unit's readings: a card that stalls for less loses nothing."""
+URGENT_RESERVE = 256
+MB = 1_000_000
+
+_WORDS = {
+    ENOSPC: "disk full",
+    EDQUOT: "quota used up",
+    EROFS: "disk is read-only",
+    EACCES: "folder not writable",
+    EPERM: "folder not writable",
+    ENOENT: "folder has vanished",
+    ESTALE: "folder has vanished",
+    ENODEV: "folder has vanished",
+    EIO: "disk error",
+}
+_SEGMENT_SURVIVES = (ENOSPC, EDQUOT, EROFS, EACCES, EPERM)
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
     """The last record that is safe on the disk: its number as `put` gave it, and its instant."""
 
-    sequence: int
-    at_s: float
+    sequence: int = 0
+    at_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the journal is doing; `value` is what a reading of Channel.JOURNAL carries."""
+    """How the journal is doing; `value` is what a reading of Channel.JOURNAL carries.
+
+    `waiting` records are not yet safe. `notices` are sentences for the technician, such as which
+    torn segments this start finished.
+    """
 
     value: Disk | Missing
     acknowledged: Acknowledged
@@ -45,39 +93,354 @@ class Journal:
         quota_mb: int | None = None,
         on_change: Callable[[Health], None] | None = None,
         is_patient: bool = False,
+        storage: Storage | None = None,
     ) -> None:
-        """`on_change` is called from the journal's thread when `Health.value` changes kind, when
-        records were lost, and every 10 s; it must not block. `key_path` is FOLDER.key unless
-        given. `is_patient`: `put` waits for room instead of losing (a replay, never the unit)."""
-        raise NotImplementedError
+        """`on_change` is called from the journal's thread when the trouble, the losses or the
+        notices change, and every 10 s; it must not block. `key_path` is FOLDER.key unless given.
+        `is_patient`: `put` waits for room instead of losing (a replay, never the unit)."""
+        self._folder = folder
+        digests = {name: hashlib.sha256(body).hexdigest() for name, body in attachments}
+        self._start = replace(start, boot_id=start.boot_id or uuid.uuid4().hex, attachments=digests)
+        self._clock = clock
+        self._attachments = tuple(attachments)
+        self._key_path = key_path or folder.with_name(f"{folder.name}.key")
+        self._quota_bytes = None if quota_mb is None else quota_mb * MB
+        self._on_change = on_change
+        self._is_patient = is_patient
+        self._storage = storage or Storage()
+        self._lock = Lock(folder)
+        self._period_s = max(SHORTEST_COMMIT_S, clock.real_s(COMMIT_S))
+
+        # Between the threads: `put` on one side, the journal's thread on the other.
+        self._queue: deque[Item] = deque()
+        self._guard = threading.Lock()
+        self._sequence = 0
+        self._queued = 0
+        self._lost = 0
+        self._lost_run: Gap | None = None
+        self._wake = threading.Event()
+        self._safe = threading.Condition()
+        self._closing: tuple[float, str] | None = None
+        self._acknowledged = Acknowledged()
+        self._health = Health(Missing(Why.STARTING), self._acknowledged, 0, None)
+        self._thread: threading.Thread | None = None
+
+        # The journal's thread's own.
+        self._batch: list[Item] = []
+        self._segment: OpenSegment | None = None
+        self._segments = 0
+        self._key: Key | None = None
+        self._digest = ""
+        self._trouble = ""
+        self._notices: list[str] = []
+        self._dating = Dating()
+        self._home: Path | None = None
+        self._begun_at_s = 0.0
+        self._sealed_at_s = 0.0
+        self._is_begun_dated = False
+        self._kept_bytes = 0
+        self._told: tuple[object, ...] = ()
+        self._told_at_s = 0.0
 
     def open(self) -> None:
         """Locks the folder and starts the thread; raises JournalError if another process has it.
 
-        A folder that can't be written raises nothing: it is told by `health`, and tried again."""
-        raise NotImplementedError
+        A folder that can't be written raises nothing: `health` tells it, and it is tried again.
+        """
+        try:
+            self._lock.take()
+        except OSError as fault:
+            self._trouble = _words(fault)
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
 
     def put(
         self, record: Record, at_s: float, utc: datetime | None = None, *, urgent: bool = False
     ) -> int:
         """Hands over a record and returns its number; never blocks, never raises.
 
-        `utc` is the best date known now. An urgent record is on its way to the disk at once."""
-        raise NotImplementedError
+        `utc` is the best date known now. An urgent record is on its way to the disk at once.
+        """
+        if self._is_patient:
+            self._wait_for_room()
+        with self._guard:
+            self._sequence += 1
+            room = QUEUE_RECORDS + (URGENT_RESERVE if urgent else 0) - len(self._queue)
+            if room <= 0:
+                self._lose(at_s)
+                return self._sequence
+            if self._lost_run is not None:
+                self._queue.append(Item(self._sequence, at_s, utc, self._lost_run, False))
+                self._lost_run = None
+            self._queue.append(Item(self._sequence, at_s, utc, record, urgent))
+            self._queued = self._sequence
+        if urgent or room == QUEUE_RECORDS // 2:
+            self._wake.set()
+        return self._sequence
+
+    def _wait_for_room(self) -> None:
+        while len(self._queue) >= QUEUE_RECORDS // 2 and not self._trouble:
+            self._wake.set()
+            with self._safe:
+                self._safe.wait(SHORTEST_COMMIT_S)
+
+    def _lose(self, at_s: float) -> None:
+        self._lost += 1
+        run = self._lost_run
+        if run is None:
+            why = self._trouble or "the disk was too slow"
+            self._lost_run = Gap(1, why, at_s, at_s)
+        else:
+            self._lost_run = replace(run, lost=run.lost + 1, to_s=at_s)
 
     @property
     def acknowledged(self) -> Acknowledged:
         """The last record that a power cut can't take."""
-        raise NotImplementedError
+        return self._acknowledged
 
     def health(self) -> Health:
         """How the journal is doing now; never blocks."""
-        raise NotImplementedError
+        waiting = len(self._queue) + len(self._batch)
+        value = self._health.value
+        if self._thread is not None and not self._thread.is_alive() and self._closing is None:
+            value = Missing(Why.NO_ANSWER, "the journal's thread has ended")
+        return replace(self._health, value=value, acknowledged=self._acknowledged, waiting=waiting)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until all that was put is safe; false when the time (real seconds) is over."""
-        raise NotImplementedError
+        wanted = self._queued
+        self._wake.set()
+        with self._safe:
+            return self._safe.wait_for(lambda: self._acknowledged.sequence >= wanted, timeout_s)
 
     def close(self, at_s: float, why: str = "stopped", timeout_s: float = 0.9) -> bool:
-        """Seals and ends the segment, ends the thread and frees the folder; true if all is safe."""
-        raise NotImplementedError
+        """Seals and ends the segment, ends the thread and frees the folder; true if all is safe.
+
+        Where the disk does not answer within the time (real seconds), it leaves the rest to the
+        next start.
+        """
+        self._closing = (at_s, why)
+        self._wake.set()
+        if self._thread is None:
+            return False
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive() and not self._trouble
+
+    # From here on: the journal's thread.
+
+    def _run(self) -> None:
+        while True:
+            closing = self._closing
+            if not (self._trouble and self._batch):
+                self._drain()
+            try:
+                self._keep()
+                if closing is not None:
+                    self._end(*closing)
+                self._trouble = ""
+            except (OSError, JournalError, ImportError) as fault:
+                self._fail(fault)
+            self._tell()
+            with self._safe:
+                self._safe.notify_all()
+            if closing is not None:
+                break
+            if self._trouble or not self._queue or not self._is_patient:
+                self._wake.wait(self._period_s)
+            self._wake.clear()
+        if self._segment is not None:
+            self._segment.abandon()
+        self._lock.free()
+
+    def _drain(self) -> None:
+        with self._guard:
+            self._batch.extend(self._queue)
+            self._queue.clear()
+
+    def _keep(self) -> None:
+        """Brings the whole batch to the disk, in as many segments as it takes."""
+        if self._home is None:
+            self._home = self._prepared()
+        while self._batch:
+            if self._segment is None:
+                self._segment = self._begun(self._home)
+            run = self._run_before_roll()
+            if run == 0:
+                self._close_segment(self._batch[0].at_s, "full, an hour old, or the date was set")
+                continue
+            items = self._batch[:run]
+            last_s = items[-1].at_s
+            kind: Kind | None = None
+            if any(item.is_urgent for item in items):
+                kind = "event"
+            elif last_s - self._sealed_at_s >= SEAL_S:
+                kind = "time"
+            known = self._dating.pair
+            chunks, refused = contents(items, self._dating, self._segment.end_ns)
+            try:
+                self._commit(self._segment, chunks, ns(last_s), kind)
+            except OSError:
+                self._dating.pair = known
+                raise
+            self._lost += refused
+            if kind is not None:
+                self._sealed_at_s = last_s
+            del self._batch[:run]
+            self._acknowledged = Acknowledged(items[-1].sequence, last_s)
+            with self._safe:
+                self._safe.notify_all()
+
+    def _commit(
+        self, to: OpenSegment, chunks: Sequence[bytes], publish_ns: int, kind: Kind | None
+    ) -> None:
+        size = self._kept_bytes + to.end + sum(map(len, chunks))
+        if self._quota_bytes is not None and size > self._quota_bytes:
+            raise OSError(EDQUOT, os.strerror(EDQUOT), str(self._folder))
+        to.commit(chunks, publish_ns, kind)
+
+    def _run_before_roll(self) -> int:
+        """How many items of the batch belong into the open segment; 0 when it must end first."""
+        assert self._segment is not None
+        age_s = self._batch[0].at_s - self._begun_at_s
+        if self._segment.end >= ROLL_BYTES or age_s >= ROLL_S:
+            return 0
+        return self._dating.before_step(
+            self._batch, is_dated=self._is_begun_dated, may_step=age_s >= CLOCK_STEP_S
+        )
+
+    def _prepared(self) -> Path:
+        """The folder of this boot, locked, after finishing what an earlier start left torn."""
+        self._lock.take()
+        if self._key is None:
+            self._key = Key.load(self._key_path)
+        places = folder.segments(self._folder)
+        if not self._start.boot:
+            boot = folder.next_boot(self._folder, self._storage)
+            self._start = replace(self._start, boot=boot)
+        self._finish_torn(places, self._key)
+        home = self._folder / folder.boot_name(self._start.boot, self._start.boot_id)
+        if not home.exists():
+            home.mkdir()
+            self._storage.sync_folder(self._folder)
+        return home
+
+    def _finish_torn(self, places: Sequence[Place], key: Key) -> None:
+        """Finishes the torn ones, and finds the digest that the next segment goes on from."""
+        newest = max((place.boot for place in places), default=0)
+        for index, place in enumerate(places):
+            is_suspect = place.boot == newest or not finish.has_good_magic(place.path)
+            if is_suspect and not finish.has_good_ending(place.path):
+                before = finish.last_digest(places[index - 1].path) if index else ""
+                self._notices.append(
+                    finish.finish(
+                        place,
+                        self._start.unit,
+                        before,
+                        self._start.boot,
+                        f"sledwarden {self._start.software}",
+                        key,
+                        self._storage,
+                    )
+                )
+        if places:
+            self._digest = finish.last_digest(places[-1].path) or self._digest
+        self._kept_bytes = sum(place.path.stat().st_size for place in places)
+
+    def _begun(self, home: Path) -> OpenSegment:
+        """The next segment; it is dated if any record of the batch is."""
+        assert self._key is not None
+        at_s = self._batch[0].at_s
+        dated = next((item for item in self._batch if item.utc is not None), None)
+        if dated is not None and (self._dating.pair is None or self._batch[0] is dated):
+            self._dating.log_time_ns(dated.at_s, dated.utc)
+        self._segments += 1
+        while (home / f"{self._segments:06d}.mcap").exists():
+            self._segments += 1
+        start = replace(
+            self._start,
+            segment=self._segments,
+            key=self._key.fingerprint,
+            previous=self._digest,
+        )
+        one = OpenSegment.begin(
+            home / f"{start.segment:06d}.mcap",
+            start,
+            self._attachments,
+            at_s,
+            self._dating.log_time_ns(at_s),
+            self._key,
+            self._storage,
+        )
+        self._begun_at_s = self._sealed_at_s = at_s
+        self._is_begun_dated = self._dating.pair is not None
+        return one
+
+    def _close_segment(self, at_s: float, why: str) -> None:
+        """Ends the segment in good order: a closing record, the last seal, the ending."""
+        one = self._segment
+        assert one is not None
+        last = Close(why, one.records + 1, self._lost)
+        log_ns = max(one.end_ns, self._dating.log_time_ns(at_s))
+        message = Message(TOPIC_IDS[topic_of(last)], 0, log_ns, ns(at_s), encode(last, at_s))
+        one.commit([segment.packed([message])], ns(at_s), "close")
+        self._segment = None
+        self._digest = one.digest
+        one.finish()
+        self._kept_bytes += one.path.stat().st_size
+
+    def _end(self, at_s: float, why: str) -> None:
+        with self._guard:
+            run, self._lost_run = self._lost_run, None
+        if run is not None:
+            self._batch.append(Item(self._sequence, at_s, None, run, False))
+        if run is not None or self._segments == 0:
+            self._keep()
+        if self._segment is not None:
+            self._close_segment(at_s, why)
+
+    def _fail(self, fault: OSError | JournalError | ImportError) -> None:
+        """Remembers the trouble; gives up a file that can't be continued, never the records."""
+        self._trouble = _words(fault)
+        survives = isinstance(fault, OSError) and fault.errno in _SEGMENT_SURVIVES
+        if self._segment is not None and not survives:
+            self._digest = self._segment.digest
+            self._segment.abandon()
+            self._segment = None
+        if not survives:
+            self._home = None
+
+    def _tell(self) -> None:
+        """Renews the health, and calls `on_change` where something is to be told."""
+        value: Disk | Missing
+        if self._trouble:
+            value = Missing(Why.NO_ANSWER, self._trouble)
+        else:
+            value = Disk(self._free_mb(), self._lost)
+        path = self._segment.path if self._segment is not None else None
+        notices = tuple(self._notices)
+        self._health = Health(value, self._acknowledged, len(self._queue), path, notices)
+        told = (self._trouble, self._lost, notices)
+        now_s = self._clock.mono_s()
+        if self._on_change and (told != self._told or now_s - self._told_at_s >= HEALTH_S):
+            self._told, self._told_at_s = told, now_s
+            self._on_change(self._health)
+
+    def _free_mb(self) -> float:
+        try:
+            room = os.statvfs(self._folder)
+        except OSError:
+            return 0.0
+        free = room.f_bavail * room.f_frsize
+        if self._quota_bytes is not None:
+            used = self._kept_bytes + (self._segment.end if self._segment is not None else 0)
+            free = min(free, max(0, self._quota_bytes - used))
+        return round(free / MB, 1)
+
+
+def _words(fault: OSError | JournalError | ImportError) -> str:
+    """The trouble in a few words that fit the glass."""
+    if isinstance(fault, OSError):
+        return _WORDS.get(fault.errno or 0, fault.strerror or str(fault))
+    if isinstance(fault, ImportError):
+        return "cryptography is not installed: pip install 'sledwarden[unit]'"
+    return str(fault)

@@ -1,0 +1,105 @@
+"""Dates for records: the best UTC then known, and when a new one asks for a new segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from firmware.journal import segment
+from firmware.journal.record import POSITION, Gap, Record, RecordError, encode, position, topic_of
+from firmware.journal.segment import TOPIC_IDS, Message
+from firmware.readings import Fix, Reading
+
+CHUNK_S = 1.0
+CLOCK_STEP_S = 60.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Item(NamedTuple):
+    """A record on its way to the disk, as `put` took it."""
+
+    sequence: int
+    at_s: float
+    utc: datetime | None
+    record: Record
+    is_urgent: bool
+
+
+def ns(seconds: float) -> int:
+    """Whole nanoseconds of seconds, never negative: MCAP's times are unsigned."""
+    return max(0, round(seconds * 1e9))
+
+
+class Dating:
+    """The newest pair of a date and its monotonic instant; seconds since boot where there is none.
+
+    Between two dates the monotonic clock goes on from the last one, so a date that is given late
+    or seldom costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self.pair: tuple[datetime, float] | None = None
+
+    def log_time_ns(self, at_s: float, utc: datetime | None = None) -> int:
+        """The best date known at the instant, as MCAP's nanoseconds."""
+        if utc is not None:
+            self.pair = (utc, at_s)
+        if self.pair is None:
+            return ns(at_s)
+        known, known_at_s = self.pair
+        return max(0, (known - _EPOCH) // _MICROSECOND * 1000 + round((at_s - known_at_s) * 1e9))
+
+    def step_s(self, item: Item) -> float:
+        """By how much the item's date steps from what was to be expected; 0.0 without dates."""
+        if item.utc is None or self.pair is None:
+            return 0.0
+        known, known_at_s = self.pair
+        return (item.utc - known).total_seconds() - (item.at_s - known_at_s)
+
+    def before_step(self, items: Sequence[Item], *, is_dated: bool, may_step: bool) -> int:
+        """How many items come before the first whose date asks for a new segment.
+
+        That is the first date in a segment that began without one, and a step back by more than a
+        minute: log times never go back within a segment, so all later ones would be the same.
+        """
+        seen = Dating()
+        seen.pair = self.pair
+        for index, item in enumerate(items):
+            if item.utc is None:
+                continue
+            if not is_dated or (may_step and seen.step_s(item) < -CLOCK_STEP_S):
+                return index
+            seen.pair = (item.utc, item.at_s)
+        return len(items)
+
+
+def contents(items: Sequence[Item], dating: Dating, newest_ns: int) -> tuple[list[bytes], int]:
+    """The contents of these items' chunks, one a second of the ride, and how many were refused.
+
+    No log time is before `newest_ns`. A record that can't be written is replaced by a gap that
+    says why.
+    """
+    chunks: list[bytes] = []
+    messages: list[Message] = []
+    begun_at_s, refused = items[0].at_s, 0
+    for item in items:
+        if item.at_s - begun_at_s >= CHUNK_S and messages:
+            chunks.append(segment.packed(messages))
+            messages, begun_at_s = [], item.at_s
+        newest_ns = max(newest_ns, dating.log_time_ns(item.at_s, item.utc))
+        times = item.sequence & 0xFFFFFFFF, newest_ns, ns(item.at_s)
+        record = item.record
+        try:
+            text = encode(record, item.at_s)
+        except RecordError as fault:
+            refused += 1
+            record = Gap(1, f"could not be written: {fault}", item.at_s, item.at_s)
+            text = encode(record, item.at_s)
+        messages.append(Message(TOPIC_IDS[topic_of(record)], *times, text))
+        if type(record) is Reading and type(record.value) is Fix:
+            messages.append(Message(TOPIC_IDS[POSITION], *times, position(record.value, newest_ns)))
+    chunks.append(segment.packed(messages))
+    return chunks, refused

@@ -1,0 +1,155 @@
+"""Finishing: a segment that a power cut tore is closed at a later start, with what is whole of it.
+
+What is whole is kept to the byte. After it come a record of what was found, a seal of the kind
+`finish`, and the ending; so a finished segment can never pass as one that was closed in time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from firmware.journal import record, seal, segment
+from firmware.journal.folder import Place, Storage
+from firmware.journal.seal import Chain, Key
+from firmware.journal.segment import FOOTER_BYTES, MAGIC, TOPIC_IDS, Message
+
+
+def has_good_ending(path: Path) -> bool:
+    """Whether the file's footer and the index before it are whole; reads only those."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size < len(MAGIC) + FOOTER_BYTES:
+            return False
+        file.seek(size - FOOTER_BYTES)
+        footer = file.read(FOOTER_BYTES)
+        opcode, length, start, _, crc = struct.unpack("<BQQQI", footer[: -len(MAGIC)])
+        end = size - FOOTER_BYTES
+        if footer[-len(MAGIC) :] != MAGIC or (opcode, length) != (2, 20) or not 0 < start <= end:
+            return False
+        file.seek(start)
+        summary = file.read(end - start)
+    return bool(zlib.crc32(footer[: 1 + 8 + 16], zlib.crc32(summary)) == crc)
+
+
+def has_good_magic(path: Path) -> bool:
+    """Whether the file ends like a finished one; reads eight bytes."""
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) < len(MAGIC):
+            return False
+        file.seek(-len(MAGIC), os.SEEK_END)
+        return file.read() == MAGIC
+
+
+def last_digest(path: Path) -> str:
+    """The digest in the last seal of a segment, or nothing where none is whole."""
+    for stamp in reversed(segment.scan(path.read_bytes()).seals):
+        found = seal.parse(stamp.message.text)
+        if found is not None:
+            return found.digest
+    return ""
+
+
+def finish(
+    place: Place,
+    unit: str,
+    previous: str,
+    by_boot: int,
+    software: str,
+    key: Key,
+    storage: Storage,
+) -> str:
+    """Finishes a torn segment and says in a sentence what was kept; an OSError passes through.
+
+    `previous` serves only where not even the segment's first seal is whole.
+    Doing it again after a cut in the middle of it gives a file that is finished once more.
+    """
+    content = place.path.read_bytes()
+    found = segment.scan(content)
+    seals = [one for one in (seal.parse(stamp.message.text) for stamp in found.seals) if one]
+    kept = found.end if found.header is not None else 0
+    mended = b""
+    if found.unindexed is not None:
+        mended = found.unindexed.framed
+        found.ending.take_chunk(kept, found.unindexed)
+    is_closed = bool(seals) and seals[-1].kind in seal.LAST_KINDS and not mended
+    addition = mended or (segment.opening(software, ()) if found.header is None else b"")
+    end = kept + len(addition)
+    name = f"{place.path.parent.name}/{place.path.name}"
+    storage_fd = storage.reopen(place.path)
+    try:
+        if not is_closed:
+            _keep_damaged(place.path, content, found.end, seals, storage)
+            chain = _chain(seals, unit, place, previous)
+            sealed = found.seals[-1].offset if seals else 0
+            publish_ns = segment.last_publish_ns(content, found)
+            dropped = content[end:] if found.header is not None else content
+            note = record.Finished(
+                kept=end if found.header is not None else 0,
+                dropped=len(dropped),
+                unsealed=end - sealed if seals else kept,
+                records=found.ending.records,
+                by_boot=by_boot,
+                note=found.why,
+                dropped_sha256=hashlib.sha256(dropped).hexdigest() if dropped else "",
+            )
+            log_ns = found.ending.end_ns
+            text = record.encode(note, publish_ns / 1e9)
+            topic_id = TOPIC_IDS[record.topic_of(note)]
+            body = segment.packed([Message(topic_id, 0, log_ns, publish_ns, text)])
+            if not found.ending.channels:
+                body = segment.declarations() + body
+            chunk = segment.framed(body)
+            found.ending.take_chunk(end, chunk)
+            addition += chunk.framed
+            end += len(chunk.framed)
+            last = chain.next(
+                key,
+                "finish",
+                hashlib.sha256((content[:kept] + addition)[sealed:]).digest(),
+                end=end,
+                durable=note.kept,
+                log_time_ns=log_ns,
+                publish_time_ns=publish_ns,
+            )
+            chunk = segment.framed(segment.packed([last.message()]))
+            found.ending.take_chunk(end, chunk)
+            addition += chunk.framed
+            end += len(chunk.framed)
+        os.ftruncate(storage_fd, kept)
+        storage.write(storage_fd, addition, kept)
+        storage.sync(storage_fd)
+        storage.write(storage_fd, found.ending.written(end), end)
+        storage.sync(storage_fd)
+    finally:
+        os.close(storage_fd)
+    what = "was closed but lacked its ending" if is_closed else f"was torn ({found.why})"
+    return f"{name} {what}: {found.ending.records} records kept, {len(content) - kept} bytes cut"
+
+
+def _chain(seals: Sequence[seal.Seal], unit: str, place: Place, previous: str) -> Chain:
+    if not seals:
+        boot_id = place.path.parent.name.partition("-")[2]
+        return Chain(unit, place.boot, boot_id, place.segment, previous)
+    last = seals[-1]
+    chain = Chain(last.unit, last.boot, last.boot_id, last.segment, last.previous)
+    chain.taken(last)
+    return chain
+
+
+def _keep_damaged(
+    path: Path, content: bytes, end: int, seals: Sequence[seal.Seal], storage: Storage
+) -> None:
+    """Keeps the bytes that will be cut beside the file, if they are more than a power cut explains.
+
+    They are so where a later seal of the same key stands in them that was made when the damaged
+    place had been safe on the disk, and where the file is none of ours at all.
+    """
+    later = seal.later_seals(content[end:], seals[-1].public_key if seals else "")
+    is_foreign = not MAGIC.startswith(content[: len(MAGIC)]) and any(content)
+    if is_foreign or any(one.durable > end for one in later):
+        storage.replace(path.with_suffix(".torn"), content[end:])

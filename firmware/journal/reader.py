@@ -1,0 +1,86 @@
+"""Reading a journal back: the very records that were put in, in the order they were judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from firmware.errors import JournalError
+from firmware.journal import folder, segment
+from firmware.journal.record import POSITION, SEAL, TOPICS, Record, RecordError, Start, decode
+from firmware.journal.segment import Scan
+
+_TOPIC_OF_ID = dict(enumerate(TOPICS, start=1))
+
+
+def read(path: Path) -> Iterator[tuple[float, Record]]:
+    """The records of a segment, of a boot's folder, or of the newest boot of a journal's folder.
+
+    Each comes with its `at_s`, in the order of the file, which is the order in which the unit
+    judged. A torn end is left out; raises JournalError where a file is no journal, or is damaged
+    before its end.
+    """
+    for place in segments(path):
+        content, found = _scanned(place)
+        for begin, end, _ in found.chunks:
+            for message in segment.unpacked(content[begin:end]):
+                topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
+                if topic in (SEAL, POSITION):
+                    continue
+                try:
+                    yield decode(topic, message.text)
+                except RecordError as fault:
+                    raise JournalError(str(place), f"the chunk at byte {begin}: {fault}") from fault
+
+
+def segments(path: Path) -> list[Path]:
+    """The files that `read` reads, in their order; raises JournalError where there are none."""
+    boots = folder.boots(path)
+    places = folder.segments(boots[-1] if boots else path)
+    if not places:
+        raise JournalError(str(path), "holds no journal segment: must be a .mcap or their folder.")
+    return [place.path for place in places]
+
+
+def boots(path: Path) -> list[Path]:
+    """The folders of a journal's boots, oldest first; each can be given to `read`."""
+    return folder.boots(path)
+
+
+def start(path: Path) -> Start:
+    """The start record of the first segment that `read` reads."""
+    for _, record in read(path):
+        if isinstance(record, Start):
+            return record
+    raise JournalError(str(path), "has no start record: what wrote it is not known.")
+
+
+def attachments(path: Path) -> dict[str, bytes]:
+    """The files attached to the first segment: the law packs and the configuration, by name."""
+    _, found = _scanned(segments(path)[0])
+    return {one.name: one.data for one in found.attachments}
+
+
+def _scanned(path: Path) -> tuple[bytes, Scan]:
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise JournalError(str(path), f"can't be read: {fault.strerror}.") from fault
+    found = segment.scan(content)
+    if found.header is None and content:
+        raise JournalError(
+            str(path), f"{found.why}: must be a journal segment.", "Is it the file you meant?"
+        )
+    if found.header is not None and found.header.profile != segment.PROFILE:
+        raise JournalError(
+            str(path),
+            f"has the profile {found.header.profile!r}: must be {segment.PROFILE!r}.",
+            "This MCAP file was written by another program.",
+        )
+    if not found.has_ending and content.endswith(segment.MAGIC) and found.chunks:
+        raise JournalError(
+            str(path),
+            f"is damaged at byte {found.end}: {found.why}.",
+            "sledwarden verify says what still stands.",
+        )
+    return content, found
