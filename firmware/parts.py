@@ -40,4 +40,13 @@ def load(section: str, word: str) -> Any:  # a class whose shape its section's p
             "parts.py", f"{section} = {word}: must be one of {', '.join(sorted(known))}."
         )
     module, _, name = known[word].partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "firmware":
+            raise  # ours is missing: a broken installation, no matter of a library
+        raise SledwardenError(
+            "parts.py",
+            f"{section} = {word}: needs the library {error.name}, which is not installed.",
+            "Install sledwarden[unit].",
+        ) from error
