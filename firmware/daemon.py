@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from msgspec.structs import replace
-
 from firmware import __version__
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
-from firmware.config import Config, Zones, with_floor
+from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
 from firmware.journal.record import Start
@@ -36,7 +34,7 @@ from firmware.outputs.feed import Feed
 from firmware.script import Drive
 from firmware.script_text import load as load_drive
 from firmware.simulate import Stage
-from firmware.sources.drive import every_sensor
+from firmware.sources.drive import config_of, every_sensor
 from firmware.unit import Unit
 from firmware.wiring import Wires, fit
 
@@ -131,7 +129,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     path: Path | None = arguments.config or (None if drive is None else drive.config)
     config = load_config(path) if path else every_sensor()
     if drive is not None:
-        config = with_drive(config, drive)
+        config = config_of(drive, config)
     if config.unit.law == "auto":
         raise SledwardenError(
             str(path),
@@ -204,13 +202,6 @@ def _listen_to_signals(unit: Unit) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
-
-
-def with_drive(config: Config, drive: Drive) -> Config:
-    """The configuration as the header of a drive changes it."""
-    unit = replace(config.unit, vehicle=drive.vehicle, law=drive.laws or config.unit.law)
-    zones = Zones(packs=tuple(str(pack) for pack in drive.zones) or config.zones.packs)
-    return replace(with_floor(config, drive.floor), unit=unit, zones=zones)
 
 
 def _start_record(plan: Plan, speed: float) -> Start:

@@ -74,7 +74,7 @@ def fit(config: Config, wires: Wires) -> Fitted:
     clock = wires.clock
     settings = fix_settings(config, source=f"gps@{wires.gps_port}", trust_dates=wires.trust_dates)
     fitted.sources.append(Gps(wires.gps_port, config.gps.baud, settings, clock))
-    chips = _chips(config, wires, fitted)
+    chips = _chips(config, wires)
     if chips:
         fitted.sources.append(Poller(wires.i2c.name, chips, clock))
     for section, channel, make in (
@@ -94,19 +94,19 @@ def fit(config: Config, wires: Wires) -> Fitted:
     return fitted
 
 
-def _chips(config: Config, wires: Wires, fitted: Fitted) -> list[Polled]:
-    lights = (
-        (Channel.LIGHT_HEAD, config.light.head),
-        (Channel.LIGHT_TAIL, config.light.tail),
-        (Channel.LIGHT_AMBIENT, config.light.ambient),
+def _chips(config: Config, wires: Wires) -> list[Polled]:
+    """The chips on the sensor bus, each for its channel."""
+    parts = (
+        ("light", Channel.LIGHT_HEAD, config.light.head),
+        ("light", Channel.LIGHT_TAIL, config.light.tail),
+        ("light", Channel.LIGHT_AMBIENT, config.light.ambient),
+        ("rtc", Channel.RTC, config.rtc),
     )
-    chips: list[Polled] = []
-    for channel, part in lights:
-        if part is not None:
-            chips.append(load("light", part.chip)(wires.i2c, part.address, channel, wires.clock))
-    if config.rtc is not None:
-        chips.append(load("rtc", config.rtc.chip)(wires.i2c, config.rtc.address, wires.clock))
-    return chips
+    return [
+        load(section, part.chip)(wires.i2c, part.address, channel, wires.clock)
+        for section, channel, part in parts
+        if part is not None
+    ]
 
 
 def _tether(config: Config, wires: Wires) -> Source:
