@@ -84,11 +84,15 @@ class Alerts:
         changes: list[Alert] = []
         for key, one in list(self._standing.items()):
             finding = findings.get(one.finding.clause, one.finding)
-            if finding.topic != one.row.topic or finding.verdict not in one.row.verdicts:
+            if (
+                not finding.is_fitted
+                or finding.topic != one.row.topic
+                or finding.verdict not in one.row.verdicts
+            ):
                 self._let_go(key, one, at_s, changes)
         for finding in findings.values():
             for row in self._rows.get(finding.topic, ()):
-                if finding.verdict in row.verdicts:
+                if finding.verdict in row.verdicts and finding.is_fitted:
                     self._hold(row, finding, at_s, changes)
         return changes
 

@@ -37,7 +37,8 @@ OVER = frozenset({Verdict.UNSURE, Verdict.VIOLATION})
 NEAR = frozenset({Verdict.APPROACHING})
 BLIND = frozenset({Verdict.UNKNOWN})
 
-_RED, _FLASH, _AMBER = LightCue.RED_FLASH, LightCue.AMBER_FLASH, LightCue.AMBER
+_RED, _FLASH = LightCue.RED_FLASH, LightCue.AMBER_FLASH
+_AMBER, _DARK = LightCue.AMBER, LightCue.OFF
 _PULSES, _TAP, _STILL = HapticCue.PULSES, HapticCue.TAP, HapticCue.OFF
 _ALARM, _CHIRP, _QUIET = ToneCue.ALARM, ToneCue.CHIRP, ToneCue.OFF
 
@@ -53,7 +54,7 @@ TABLE = (
     Row("tail-lamp-out",         "tail-lamp",  OVER,  "TAIL LAMP OUT",                       _FLASH, _TAP,    _CHIRP,  61, clear_s=1.0),
     Row("speed-not-watched",     "speed",      BLIND, "SPEED NOT\nWATCHED",                  _AMBER, _TAP,    _QUIET,  55),
     Row("tether-not-watched",    "tether",     BLIND, "TETHER NOT\nWATCHED",                 _AMBER, _TAP,    _QUIET,  45),
-    Row("zone-not-watched",      "zone",       BLIND, "ZONES NOT\nWATCHED",                  _AMBER, _STILL,  _QUIET,  40),
+    Row("zone-not-watched",      "zone",       BLIND, "ZONES NOT\nWATCHED",                  _DARK,  _STILL,  _QUIET,  40),
     Row("head-lamp-not-watched", "head-lamp",  BLIND, "HEAD LAMP\nNOT WATCHED",              _AMBER, _STILL,  _QUIET,  39),
     Row("tail-lamp-not-watched", "tail-lamp",  BLIND, "TAIL LAMP\nNOT WATCHED",              _AMBER, _STILL,  _QUIET,  38),
     Row("journal-not-kept",      "journal",    BLIND, "JOURNAL NOT\nKEPT",                   _AMBER, _STILL,  _QUIET,  35),

@@ -33,7 +33,8 @@ class Finding:
 
     `value`, `limit` and `error` are in `unit`; absent where the clause does not apply or can't be
     watched. `topic` says within a clause which alert this is about (a head lamp that is out and a
-    zone that lies ahead are both `approaching` or `unsure` of their clauses).
+    zone that lies ahead are both `approaching` or `unsure` of their clauses). `is_fitted` is false
+    where it is unknown because no part for it was ever fitted: shown, but no alert.
     """
 
     clause: str
@@ -44,6 +45,7 @@ class Finding:
     unit: str = ""
     error: float | None = None
     topic: str = ""
+    is_fitted: bool = True
 
 
 class LightCue(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from firmware.config import Rules
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause, Limit
-from firmware.readings import Channel, Engine, Fix, Light, Missing, Tether
+from firmware.readings import Channel, Engine, Fix, Light, Missing, Tether, Why
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
 from firmware.zones import Nearby
 
@@ -103,9 +103,10 @@ def does_not_apply(clause: Clause, why: str, topic: str = "") -> Finding:
     return Finding(clause.citation, Verdict.COMPLIANT, why, topic=topic)
 
 
-def cannot_tell(clause: Clause, why: str, topic: str) -> Finding:
-    """The finding on a clause that can't be watched."""
-    return Finding(clause.citation, Verdict.UNKNOWN, why, topic=topic)
+def cannot_tell(clause: Clause, why: str, topic: str, part: object = None) -> Finding:
+    """The finding on a clause that can't be watched; `part` is the value that it lacks, if any."""
+    is_fitted = not (isinstance(part, Missing) and part.why is Why.NOT_FITTED)
+    return Finding(clause.citation, Verdict.UNKNOWN, why, topic=topic, is_fitted=is_fitted)
 
 
 def lifted(clause: Clause, now: Snapshot, topic: str) -> Finding | None:

@@ -69,8 +69,8 @@ class LampLit:
             return Outage(), idle
         light = now.head if clause.lamp == "head" else now.tail
         if isinstance(light, Missing):
-            word = "not-fitted" if light.why is Why.NOT_FITTED else topic
-            return Outage(), cannot_tell(clause, f"{clause.lamp} lamp not seen ({light})", word)
+            why = f"{clause.lamp} lamp not seen ({light})"
+            return Outage(), cannot_tell(clause, why, topic, light)
         if now.dark.is_dark is None:
             return Outage(), cannot_tell(clause, now.dark.why, topic)
         on_lux = self._on_lux[clause.lamp]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
-from firmware.readings import Channel, Missing, TetherState, Why
+from firmware.readings import Channel, Missing, TetherState
 from firmware.rules.base import (
     NoMemory,
     Snapshot,
@@ -48,8 +48,7 @@ class TetherAttached:
         if clause.demanded_by and not now.modes.intersection(clause.demanded_by):
             return does_not_apply(clause, "no sanctioned race", TOPIC)
         if isinstance(now.tether, Missing):
-            word = "not-fitted" if now.tether.why is Why.NOT_FITTED else TOPIC
-            return cannot_tell(clause, f"tether not seen ({now.tether})", word)
+            return cannot_tell(clause, f"tether not seen ({now.tether})", TOPIC, now.tether)
         state = now.tether.state
         if state is TetherState.IN:
             return Finding(clause.citation, Verdict.COMPLIANT, "tether attached", topic=TOPIC)

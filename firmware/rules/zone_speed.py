@@ -31,7 +31,6 @@ from firmware.zones import Near, Nearby
 
 TOPIC = "zone"
 AHEAD = "zone-ahead"
-UNFITTED = "not-fitted"
 
 MAX_STRETCH_S = 5.0
 """Two fixes further apart in time than this are two points, not a stretch that was ridden."""
@@ -79,8 +78,7 @@ class ZoneSpeed:
         return cannot_tell(clause, f"place and speed not known ({fix})", TOPIC)
 
     def _not_charted(self, nearby: Missing, clause: Clause) -> Finding:
-        topic = UNFITTED if nearby.why is Why.NOT_FITTED else TOPIC
-        return cannot_tell(clause, f"nothing known of what is near ({nearby})", topic)
+        return cannot_tell(clause, f"nothing known of what is near ({nearby})", TOPIC, nearby)
 
     def _finding(
         self, now: Snapshot, fix: Fix, here: Place, came_from: Place | None, clause: Clause
