@@ -49,6 +49,7 @@ KINDS: Final = (
 
 COLUMNS: Final = ("geom", "kind", "id", "name", "source", "licence", "dated", "confidence")
 
+_BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # what a spoilt file raises when it is read
 _M_PER_DEG_LAT = 110_574.0  # the least there is, at the equator: a box is never too small
 _NEAR = """
     SELECT f.fid, f.geom, f.kind, f.id, f.name
@@ -76,7 +77,7 @@ class Pack:
             raise ZoneError(str(self.path), f"can't be opened ({error}).", REBUILD) from error
         try:
             self._refuse_unless_ours()
-        except sqlite3.DatabaseError as error:
+        except _BROKEN as error:
             self.close()
             raise ZoneError(str(self.path), f"can't be read ({error}).", REBUILD) from error
         except ZoneError:
@@ -102,7 +103,7 @@ class Pack:
             for box in _boxes(lat_deg, lon_deg, radius_m):
                 for fid, blob, kind, ident, name in self._connection.execute(_NEAR, box):
                     features.append(self._feature(fid, blob, kind, ident, name))
-        except sqlite3.DatabaseError as error:
+        except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return features
 

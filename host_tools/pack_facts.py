@@ -7,6 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from firmware.errors import ZoneError
+from firmware.geopackage import REBUILD
 from firmware.zones import Pack
 
 _COUNTS = "SELECT kind, count(*) FROM features GROUP BY kind ORDER BY kind"
@@ -40,27 +42,34 @@ def facts(path: Path) -> PackFacts:
         digest = pack.digest
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as file:
-        kinds = dict(file.execute(_COUNTS).fetchall())
-        extent = file.execute(_EXTENT).fetchone()
-        dated_from, dated_to, undated = file.execute(_DATES).fetchone()
-        layout = file.execute(
-            "SELECT description FROM gpkg_contents WHERE table_name = 'features'"
-        ).fetchone()
-        return PackFacts(
-            pack=str(path),
-            layout=layout[0] if layout else "",
-            size_bytes=path.stat().st_size,
-            sha256=digest,
-            features=sum(kinds.values()),
-            kinds=kinds,
-            has_coverage="coverage" in kinds,
-            undated=undated or 0,
-            sources=_distinct(file, "source"),
-            licences=_distinct(file, "licence"),
-            extent=None if extent[0] is None else extent,
-            dated_from=dated_from,
-            dated_to=dated_to,
-        )
+        try:
+            return _facts(path, digest, file)
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise ZoneError(str(path), f"can't be read on ({error}).", REBUILD) from error
+
+
+def _facts(path: Path, digest: str, file: sqlite3.Connection) -> PackFacts:
+    kinds = dict(file.execute(_COUNTS).fetchall())
+    extent = file.execute(_EXTENT).fetchone()
+    dated_from, dated_to, undated = file.execute(_DATES).fetchone()
+    layout = file.execute(
+        "SELECT description FROM gpkg_contents WHERE table_name = 'features'"
+    ).fetchone()
+    return PackFacts(
+        pack=str(path),
+        layout=layout[0] if layout else "",
+        size_bytes=path.stat().st_size,
+        sha256=digest,
+        features=sum(kinds.values()),
+        kinds=kinds,
+        has_coverage="coverage" in kinds,
+        undated=undated or 0,
+        sources=_distinct(file, "source"),
+        licences=_distinct(file, "licence"),
+        extent=None if extent[0] is None else extent,
+        dated_from=dated_from,
+        dated_to=dated_to,
+    )
 
 
 def _distinct(file: sqlite3.Connection, column: str) -> list[str]:

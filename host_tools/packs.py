@@ -63,7 +63,7 @@ def read(path: Path, kind: str | None = None) -> list[Row]:
     for index, wkb in enumerate(blobs):
         told = {name: values[index] for name, values in fields.items()}
         try:
-            rows.append(_row(path, index, wkb, told, kind))
+            rows.append(row(str(path), index, wkb, told, kind))
         except ValueError as error:
             faults.append(f"feature {index + 1}: {error}.")
     if faults:
@@ -112,9 +112,11 @@ def _open(path: Path) -> tuple[dict[str, Any], Any]:
             meta, _, blobs, values = pyogrio.raw.read(path, force_2d=True, datetime_as_string=True)
     except pyogrio.errors.DataSourceError as error:
         raise _unreadable(path, error) from error
-    # GDAL only warns where it makes a number of a word: the id "a7" would become 0.
+    # GDAL only warns where it makes a number of a word: the id "a7" would become 0. A ring that
+    # does not close is told later, with its feature.
     for warning in warned:
-        raise _unreadable(path, warning.message)
+        if "Non closed ring" not in str(warning.message):
+            raise _unreadable(path, warning.message)
     if blobs is None:
         raise ZoneError(str(path), "has no geometries: expected GeoJSON or another vector map.")
     if meta["crs"] not in (None, "EPSG:4326", "OGC:CRS84"):
@@ -127,14 +129,20 @@ def _open(path: Path) -> tuple[dict[str, Any], Any]:
     return {name: column for name, column in named if name in COLUMNS}, blobs
 
 
-def _unreadable(path: Path, said: Exception | str) -> ZoneError:
+def _unreadable(path: Path, said: Warning | Exception | str) -> ZoneError:
     reason = str(said).split("; It might help")[0].rstrip(". ")
     return ZoneError(
         str(path), f"can't be read: {reason}.", "Expected GeoJSON or another vector map."
     )
 
 
-def _row(path: Path, index: int, wkb: bytes | None, told: dict[str, Any], kind: str | None) -> Row:
+def row(
+    file: str, index: int, wkb: bytes | None, told: dict[str, Any], kind: str | None = None
+) -> Row:
+    """One feature of a file from its geometry and its properties; `kind` where it has none.
+
+    Raises ValueError that says what is wrong with it.
+    """
     words = {name: _word(name, value) for name, value in told.items()}
     kind = words.get("kind") or kind
     if kind is None:
@@ -148,14 +156,15 @@ def _row(path: Path, index: int, wkb: bytes | None, told: dict[str, Any], kind: 
     confidence = words.get("confidence")
     if confidence == "struck":
         raise ValueError("confidence = struck: is kept for packs that take features away")
+    name = Path(file).name
     return Row(
-        where=f"{path}: feature {index + 1}",
+        where=f"{file}: feature {index + 1}",
         blob=blob,
         box=box,
         kind=kind,
-        id=words.get("id") or f"{path.name.split('.')[0]}-{index + 1}",
+        id=words.get("id") or f"{name.split('.')[0]}-{index + 1}",
         name=words.get("name"),
-        source=words.get("source") or path.name,
+        source=words.get("source") or name,
         licence=words.get("licence"),
         dated=dated,
         confidence=confidence,
@@ -177,7 +186,7 @@ def _word(name: str, value: Any) -> str | None:
     if not number.is_integer():
         return str(number)
     if abs(number) >= _MOST_EXACT:
-        raise ValueError(f"{name} = {value}: is too large a number; write it in quotes")
+        raise ValueError(f"{name} = {number:.0f}: is too large a number; write it in quotes")
     return str(int(number))
 
 
