@@ -174,7 +174,9 @@ class Monitor:
         touched: list[Watched] = []
         for channel, held in self.held.items():
             if held.lapses_s <= at_s:
-                word = held.next_word or Missing(Why.STALE, f"last heard at {held.mono_s:.1f} s")
+                word = held.next_word  # not `or`: a Missing has no truth
+                if word is None:
+                    word = Missing(Why.STALE, f"last heard at {held.mono_s:.1f} s")
                 touched += self._replace(channel, Held(word, held.mono_s), at_s)
         if self.sky.due_s() <= at_s:
             touched += self._look_at_sky(at_s)
