@@ -18,6 +18,7 @@ from firmware.config import Clock, Config, Lights, Unit
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
 from firmware.fixes import EpochReport, paced
+from firmware.journal.reader import boots
 from firmware.readings import Reading
 from firmware.script import Drive, Send
 from firmware.script_text import load as load_drive
@@ -26,9 +27,6 @@ from host_tools.gpx import Point, of_track, read_track
 
 MAGIC = b"\x89MCAP0\r\n"
 ZSTD = b"\x28\xb5\x2f\xfd"
-ANY_DATE = date(1980, 1, 6)
-"""The first day of GPS: the floor of a recording whose dates are believed as they stand."""
-
 ADVICE = "replay reads a raw NMEA log, a .drive, a journal (.mcap, or its boot's folder) or a GPX."
 
 
@@ -56,7 +54,7 @@ class Wishes:
 def recognise(path: Path) -> Kind:
     """What a file is, by its name and its first bytes; raises SledwardenError for anything else."""
     if path.is_dir():
-        if any(path.glob("*.mcap*")):
+        if boots(path) or any(path.glob("*.mcap*")):
             return Kind.JOURNAL
         raise SledwardenError(str(path), "is a folder without journal segments.", ADVICE)
     try:
@@ -158,21 +156,23 @@ def open_recording(path: Path, kind: Kind, wishes: Wishes) -> Recording:
 
 def _open_drive(path: Path, wishes: Wishes) -> Recording:
     drive = load_drive(path)
-    at = wishes.config or drive.config
-    config = source.every_sensor() if at is None else load_config(at)
-    floor = wishes.floor or drive.floor
-    wanted = replace(
-        wishes,
-        law=wishes.law or drive.laws,
+    drive = replace(
+        drive,
+        laws=wishes.law or drive.laws,
         zones=wishes.zones or drive.zones,
         vehicle=wishes.vehicle or drive.vehicle,
-        floor=floor,
+        modes=(*drive.modes, *(mode for mode in wishes.modes if mode not in drive.modes)),
+        floor=wishes.floor or drive.floor,
     )
-    modes = (*drive.modes, *(mode for mode in wishes.modes if mode not in drive.modes))
-    drive = replace(drive, modes=modes, floor=floor)
-    last_s = drive.actions[-1].at_s
+    config = None if wishes.config is None else load_config(wishes.config)
     return Recording(
-        path, Kind.DRIVE, as_wished(config, wanted), floor, modes, drive, last_s=last_s
+        path,
+        Kind.DRIVE,
+        source.config_of(drive, config),
+        drive.floor,
+        drive.modes,
+        drive,
+        last_s=drive.actions[-1].at_s,
     )
 
 
@@ -186,5 +186,5 @@ def as_wished(config: Config, wishes: Wishes) -> Config:
     zones = config.zones
     if wishes.zones:
         zones = structs.replace(zones, packs=tuple(str(path) for path in wishes.zones))
-    clock = Clock(floor=ANY_DATE if wishes.floor is None else wishes.floor)
+    clock = Clock(floor=source.ANY_DATE if wishes.floor is None else wishes.floor)
     return structs.replace(config, unit=unit, zones=zones, clock=clock)

@@ -14,6 +14,7 @@ from firmware.epochs import distance_m
 from firmware.errors import SledwardenError
 from firmware.findings import Alert, Event, Finding, Verdict
 from firmware.fixes import EpochReport
+from firmware.law import Law
 from firmware.monitor import Monitor, Outcome
 from firmware.readings import Fix, Reading
 from firmware.sources.drive import with_surroundings
@@ -75,12 +76,17 @@ class Summary:
 
 def build(config: Config) -> Monitor:
     """The monitor for a configuration, under the laws that it names."""
+    return monitor.build(config, laws_of(config))
+
+
+def laws_of(config: Config) -> list[Law]:
+    """The laws that a configuration names; raises LawError."""
     words = config.unit.law
     if words == "auto":
         raise SledwardenError(
             "replay", 'law = "auto": a replay must know the law.', "Name it: --law wi."
         )
-    return monitor.build(config, [law.load(word) for word in words])
+    return [law.load(word) for word in words]
 
 
 def stream(recording: Recording) -> Iterator[tuple[float, Reading]]:
@@ -94,18 +100,18 @@ def stream(recording: Recording) -> Iterator[tuple[float, Reading]]:
 
 
 def judge(
-    readings: Iterable[tuple[float, Reading]], core: Monitor
+    readings: Iterable[tuple[float, Reading | None]], core: Monitor
 ) -> Iterator[tuple[float, Reading | None, list[Told]]]:
     """Each instant with its reading and what came of it; timers come at their own instants.
 
-    A last entry without a reading ends the events that are open.
+    An entry without a reading lets time pass; a last one ends the events that are open.
     """
     last_s = 0.0
     for at_s, reading in readings:
         if core.next_due_s <= at_s:
-            outcome = core.advance(at_s)
-            yield at_s, None, list(_told(outcome, core))
-        yield at_s, reading, list(_told(core.step(reading, at_s), core))
+            yield at_s, None, list(_told(core.advance(at_s), core))
+        if reading is not None:
+            yield at_s, reading, list(_told(core.step(reading, at_s), core))
         last_s = at_s
     yield last_s, None, list(_told(core.finish(last_s), core))
 

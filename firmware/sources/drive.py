@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
-from firmware.config import Config, fix_settings, parse, with_floor
+from msgspec import structs
+
+from firmware.config import Config, fix_settings, load, parse, with_floor
 from firmware.epochs import distance_m
 from firmware.fixes import EpochReport, FixTracker
 from firmware.readings import (
@@ -99,6 +101,29 @@ pin = 13
 def every_sensor() -> Config:
     """The configuration of a drive that names none: a sled with every part fitted."""
     return parse(_EVERY_SENSOR, "a sled with every part")
+
+
+ANY_DATE = date(1980, 1, 6)
+"""The first day of GPS: the floor of a recording whose dates are believed as they stand."""
+
+
+def config_of(drive: Drive, config: Config | None = None) -> Config:
+    """The configuration that a drive is judged by: its own or the given one, with its header.
+
+    A floor that the header does not set lies at `ANY_DATE`. Raises ConfigError.
+    """
+    if config is None:
+        config = every_sensor() if drive.config is None else load(drive.config)
+    unit = structs.replace(config.unit, vehicle=drive.vehicle)
+    if drive.laws:
+        unit = structs.replace(unit, law="auto" if drive.laws == ("auto",) else drive.laws)
+    zones = config.zones
+    if drive.zones:
+        zones = structs.replace(zones, packs=tuple(str(path) for path in drive.zones))
+    return with_floor(
+        structs.replace(config, unit=unit, zones=zones),
+        ANY_DATE if drive.floor is None else drive.floor,
+    )
 
 
 def tracker(

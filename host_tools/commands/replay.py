@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
-from rich.text import Text
 
-from firmware.clock import Clock
-from firmware.findings import Alert, Finding, Verdict
+from firmware import monitor
+from firmware.config import Config
+from firmware.config import load as load_config
+from firmware.findings import Alert, Finding
 from firmware.fixes import EpochReport
+from firmware.monitor import Monitor
 from firmware.readings import Reading
-from firmware.units import ft, mph
 from host_tools import replaying
-from host_tools.recordings import Recording, Wishes, open_recording, recognise
+from host_tools.journal_copy import JournalCopy
+from host_tools.journals import Comparison, open_journal
+from host_tools.recordings import Kind, Recording, Wishes, as_wished, open_recording, recognise
+from host_tools.replay_lines import fix_line, print_summary, shower, with_progress
 from host_tools.replaying import Summary, Told
 
 app = typer.Typer(rich_markup_mode="rich")
-
-COLOURS = {
-    Verdict.COMPLIANT: "green",
-    Verdict.APPROACHING: "yellow",
-    Verdict.UNSURE: "yellow",
-    Verdict.VIOLATION: "bold red",
-    Verdict.UNKNOWN: "magenta",
-    Verdict.EXEMPT: "cyan",
-}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -110,143 +103,137 @@ def replay(
         _day(floor),
     )
     kind = recognise(file)
-    recording = open_recording(file, kind, wishes)
+    ride = _open_ride(file, kind, wishes)
     if fixes:
-        _print_fixes(recording, json)
-    else:
-        _judge(recording, json, findings, alerts)
+        _print_fixes(ride, json)
+    elif not _judge(ride, json, findings, alerts, journal):
+        raise typer.Exit(1)
+
+
+@dataclass(slots=True)
+class Ride:
+    """What is judged: readings, the monitor for them, and for a journal what it holds."""
+
+    path: Path
+    kind: Kind
+    config: Config
+    core: Monitor
+    stream: Callable[[], Iterator[tuple[float, Reading | None]]]
+    epochs: Callable[[], Iterator[EpochReport]]
+    recording: Recording | None = None
+    comparison: Comparison | None = None
+
+    def length_s(self) -> float:
+        """How long it is, as far as that is known; 0.0 where it is not."""
+        return 0.0 if self.recording is None else self.recording.last_s
+
+
+def _open_ride(path: Path, kind: Kind, wishes: Wishes) -> Ride:
+    if kind is Kind.JOURNAL:
+        return _open_journal(path, wishes)
+    recording = open_recording(path, kind, wishes)
+    return Ride(
+        path,
+        kind,
+        recording.config,
+        replaying.build(recording.config),
+        lambda: replaying.stream(recording),
+        recording.epochs,
+        recording,
+    )
+
+
+def _open_journal(path: Path, wishes: Wishes) -> Ride:
+    """A boot's journal; where it is judged otherwise than it was, there is nothing to compare."""
+    held = open_journal(path)
+    if wishes == Wishes():
+        core = monitor.build(held.config, held.laws)
+        stream, comparison = held.readings, held.comparison
+        return Ride(
+            path, Kind.JOURNAL, held.config, core, stream, held.epochs, comparison=comparison
+        )
+    config = held.config
+    if wishes.config is not None:
+        config = load_config(wishes.config)
+    config = as_wished(config, wishes)
+    laws = held.laws if not wishes.law else replaying.laws_of(config)
+    return Ride(
+        path,
+        Kind.JOURNAL,
+        config,
+        monitor.build(config, laws),
+        lambda: held.readings_again(wishes.modes, wishes.zones),
+        held.epochs,
+    )
 
 
 def _day(floor: datetime | None) -> date | None:
     return None if floor is None else floor.date()
 
 
-def _print_fixes(recording: Recording, json: bool) -> None:
+def _print_fixes(ride: Ride, json: bool) -> None:
     epochs = 0
-    for report in recording.epochs():
+    for report in ride.epochs():
         epochs += 1
         if json:
             sys.stdout.buffer.write(_encode(replaying.fix_object(report)) + b"\n")
         else:
-            typer.echo(_fix_line(report))
+            typer.echo(fix_line(report))
     if not epochs:
-        _warn_of_no_fix(recording)
+        _warn_of_no_fix(ride.path)
 
 
-def _warn_of_no_fix(recording: Recording) -> None:
-    typer.echo(f"{recording.path}: the receiver never had a valid fix.", err=True)
+def _warn_of_no_fix(path: Path) -> None:
+    typer.echo(f"{path}: the receiver never had a valid fix.", err=True)
 
 
-def _fix_line(report: EpochReport) -> str:
-    when = "no date" if report.utc is None else replaying.iso(report.utc)
-    speed = "  --.-" if report.speed_mps is None else f"{mph(report.speed_mps):6.1f}"
-    track = "   --" if report.track_deg is None else f"{report.track_deg:5.0f}"
-    derived = " derived" if report.derived else ""
-    return (
-        f"{when:24}  {report.lat_deg:11.6f} {report.lon_deg:12.6f}  {speed} mph  {track} deg  "
-        f"{report.mode}D  +-{ft(report.error_m):.0f} ft{derived}"
-    )
-
-
-def _judge(recording: Recording, json: bool, findings: bool, alerts: bool) -> None:
-    core = replaying.build(recording.config)
+def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | None) -> bool:
+    """Judges and prints; false where a journal does not replay as it was written."""
     summary = Summary()
     wanted = Finding if findings else Alert if alerts else None
-    show = _show_json if json else _shower(recording)
-    stream = _with_progress(replaying.stream(recording), recording)
-    for at_s, reading, told in replaying.judge(stream, core):
-        if reading is not None:
-            summary.take_reading(at_s, reading)
-        for one in told:
-            summary.take_told(one)
-            if wanted is not None and isinstance(one.record, wanted):
-                show(one)
+    show = _show_json if json else shower(ride.config)
+    copy = None
+    if folder is not None:
+        copy = JournalCopy(folder, ride.config, ride.core, f"replayed: {ride.path.name}")
+    with copy or nullcontext():
+        for at_s, reading, told in replaying.judge(
+            with_progress(ride.stream(), ride.path.name, ride.length_s), ride.core
+        ):
+            if reading is not None:
+                summary.take_reading(at_s, reading)
+            for one in told:
+                summary.take_told(one)
+                if ride.comparison is not None:
+                    ride.comparison.judge(one)
+                if wanted is not None and isinstance(one.record, wanted):
+                    show(one)
+            if copy is not None:
+                copy.keep(at_s, reading, told)
     if not summary.fixes:
-        _warn_of_no_fix(recording)
+        _warn_of_no_fix(ride.path)
     if wanted is None and json:
         sys.stdout.buffer.write(_encode(replaying.summary_object(summary)) + b"\n")
     elif wanted is None:
-        _print_summary(recording, summary)
+        print_summary(f"{ride.path.name} ({ride.kind})", summary)
+    return ride.comparison is None or _tell_comparison(ride, ride.comparison, json)
+
+
+def _tell_comparison(ride: Ride, comparison: Comparison, json: bool) -> bool:
+    comparison.finish()
+    if comparison.lost:
+        typer.echo(
+            f"{ride.path}: {comparison.lost} records were lost when it was written: a difference "
+            "may come of that.",
+            err=True,
+        )
+    if comparison.difference:
+        typer.echo(f"{ride.path}: does not replay: {comparison.difference}.", err=True)
+        return False
+    typer.echo(
+        f"replays record for record: {comparison.records} findings, alerts and events", err=json
+    )
+    return True
 
 
 def _show_json(told: Told) -> None:
     sys.stdout.buffer.write(_encode(replaying.told_object(told)) + b"\n")
-
-
-def _shower(recording: Recording) -> Callable[[Told], None]:
-    """Prints a line that a person reads: local time, what, how it stands, and why."""
-    zone = ZoneInfo(recording.config.unit.time_zone)
-    console = Console(highlight=False, soft_wrap=True)
-
-    def show(told: Told) -> None:
-        if told.utc is None:
-            when = f"{told.at_s:.1f} s"
-        else:
-            when = f"{told.utc.astimezone(zone):%Y-%m-%d %H:%M:%S}"
-        line = Text(f"{when:>19}  ")
-        match told.record:
-            case Finding() as finding:
-                line.append(f"{finding.clause:14} ")
-                line.append(f"{finding.verdict:11} ", COLOURS[finding.verdict])
-                line.append(f"{_figures(finding):22} {finding.why}")
-            case Alert() as alert:
-                colour = {"raised": "bold red", "acknowledged": "yellow"}.get(alert.state, "green")
-                line.append(f"{alert.name:22} ")
-                line.append(f"{alert.state:13} ", colour)
-                line.append(f"{alert.clause:14} {alert.words.replace(chr(10), ' / ')}")
-            case _:
-                return
-        console.print(line)
-
-    return show
-
-
-def _figures(finding: Finding) -> str:
-    if finding.value is None or finding.limit is None:
-        return ""
-    return f"{finding.value:.1f} of {finding.limit:g} {finding.unit}"
-
-
-def _print_summary(recording: Recording, summary: Summary) -> None:
-    console = Console(highlight=False)
-    miles = mph(summary.distance_m) / 3600.0
-    minutes, seconds = divmod(round(summary.duration_s), 60)
-    console.print(
-        f"{recording.path.name} ({recording.kind}): {minutes} min {seconds:02} s, "
-        f"{miles:.1f} mi, {summary.fixes} fixes, up to {summary.top_mph:.1f} mph",
-        soft_wrap=True,
-    )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("clause")
-    table.add_column("at the end")
-    table.add_column("changes of verdict")
-    for clause, counts in summary.findings.items():
-        last = summary.last[clause]
-        changes = ", ".join(f"{verdict} {number}" for verdict, number in counts.items())
-        table.add_row(clause, Text(str(last), COLOURS[last]), changes)
-    console.print(table)
-    raised = ", ".join(f"{name} {number}" for name, number in summary.alerts.items())
-    console.print(f"alerts: {raised or 'none'}", soft_wrap=True)
-
-
-def _with_progress(
-    stream: Iterable[tuple[float, Reading]], recording: Recording
-) -> Iterator[tuple[float, Reading]]:
-    """Shows how far a long replay has come, where a person looks on; after its first second."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from stream
-        return
-    clock = Clock()
-    due_s = clock.mono_s() + 1.0
-    bar = Progress(TextColumn(recording.path.name), BarColumn(), console=console, transient=True)
-    task = bar.add_task("", total=None)
-    try:
-        for number, entry in enumerate(stream):
-            if number % 500 == 0 and clock.mono_s() >= due_s:
-                bar.start()
-                bar.update(task, completed=entry[0], total=recording.last_s or None)
-                due_s = clock.mono_s() + 0.1
-            yield entry
-    finally:
-        bar.stop()

@@ -1,0 +1,92 @@
+"""The journal that a unit would have written of a recording, sealed with a throw-away key."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from firmware import __version__
+from firmware.clock import Clock
+from firmware.config import Config
+from firmware.errors import JournalError
+from firmware.findings import Finding
+from firmware.journal.record import Start
+from firmware.journal.writer import Journal
+from firmware.law import path_of
+from firmware.monitor import Monitor
+from firmware.readings import Reading
+from host_tools.journals import CONFIG_JSON
+from host_tools.replaying import Told
+
+_CLOSE_S = 60.0
+
+
+class JournalCopy:
+    """Writes what is judged into a folder; a context that closes the journal at its end.
+
+    The key is made for it and thrown away: its seals show that nothing was changed since, and
+    nothing of who made it.
+    """
+
+    def __init__(self, folder: Path, config: Config, core: Monitor, note: str) -> None:
+        self._folder = folder
+        self._core = core
+        self._last_s = 0.0
+        self._keys = tempfile.TemporaryDirectory()
+        words: Sequence[str] = () if config.unit.law == "auto" else config.unit.law
+        start = Start(
+            unit=config.unit.id,
+            software=f"sledwarden {__version__} replay",
+            vehicle=config.unit.vehicle,
+            laws=tuple(words),
+            packs={Path(pack).name: _digest(Path(pack)) for pack in config.zones.packs},
+            note=note,
+        )
+        attachments = [
+            *((f"law/{path_of(word).name}", path_of(word).read_bytes()) for word in words),
+            (CONFIG_JSON, msgspec.json.encode(config)),
+        ]
+        self._journal = Journal(
+            folder,
+            start,
+            Clock(),
+            attachments=attachments,
+            key_path=Path(self._keys.name) / "key",
+            is_patient=True,
+        )
+
+    def __enter__(self) -> JournalCopy:
+        self._journal.open()
+        return self
+
+    def keep(self, at_s: float, reading: Reading | None, told: Sequence[Told]) -> None:
+        """Keeps a reading, then what came of it, as the unit does."""
+        utc = self._core.timekeeper.utc(at_s)
+        self._last_s = at_s
+        if reading is not None:
+            self._journal.put(reading, at_s, utc)
+        for one in told:
+            self._journal.put(one.record, one.at_s, utc, urgent=not isinstance(one.record, Finding))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        why = "the recording ended" if fault is None else "the replay was broken off"
+        is_safe = self._journal.close(self._last_s, why, _CLOSE_S)
+        trouble = self._journal.health().value
+        self._keys.cleanup()
+        if not is_safe and fault is None:
+            raise JournalError(str(self._folder), f"the journal could not be written ({trouble}).")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
