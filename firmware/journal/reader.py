@@ -22,15 +22,17 @@ def read(path: Path) -> Iterator[tuple[float, Record]]:
     """
     for place in segments(path):
         content, found = _scanned(place)
-        for begin, end, _ in found.chunks:
-            for message in segment.unpacked(content[begin:end]):
+        for span in found.chunks:
+            for message in segment.unpacked(span.content(content)):
                 topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
                 if topic in (SEAL, POSITION):
                     continue
                 try:
                     yield decode(topic, message.text)
                 except RecordError as fault:
-                    raise JournalError(str(place), f"the chunk at byte {begin}: {fault}") from fault
+                    raise JournalError(
+                        str(place), f"the chunk at byte {span.start}: {fault}"
+                    ) from fault
 
 
 def segments(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from firmware.findings import Alert, Event, Finding
+from firmware.findings import Alert, Event, Finding, Verdict
 from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading
 
 FORMAT = 1
@@ -112,6 +112,19 @@ class _ReadingHead(msgspec.Struct):
     missing: Missing | None = None
 
 
+class _EventHead(msgspec.Struct):
+    """An event as it is written: its peak and its limit are absent where they are None."""
+
+    clause: str
+    verdict: Verdict
+    start_s: float
+    unit: str
+    is_sure: bool
+    peak: float | None = None
+    limit: float | None = None
+    end_s: float | None = None
+
+
 _PLAIN: dict[str, type] = {
     "/finding": Finding,
     "/alert": Alert,
@@ -130,11 +143,12 @@ TOPICS: tuple[str, ...] = (SEAL, POSITION, *_READING_TOPICS.values(), *_PLAIN)
 
 _AT = msgspec.json.Decoder(_At)
 _HEAD = msgspec.json.Decoder(_ReadingHead)
+_EVENT = msgspec.json.Decoder(_EventHead)
 _VALUES: dict[Channel, msgspec.json.Decoder[Any]] = {
     channel: msgspec.json.Decoder(kind) for channel, kind in VALUE_TYPES.items()
 }
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
-    topic: msgspec.json.Decoder(kind) for topic, kind in _PLAIN.items()
+    topic: msgspec.json.Decoder(kind) for topic, kind in _PLAIN.items() if kind is not Event
 }
 _encode = msgspec.json.Encoder().encode
 
@@ -191,6 +205,8 @@ def decode(topic: str, message: bytes) -> tuple[float, Record]:
     """The instant and the record of a message of one of the topics that `encode` writes."""
     try:
         at_s = _AT.decode(message).at_s
+        if topic == _PLAIN_TOPICS[Event]:
+            return at_s, Event(**msgspec.structs.asdict(_EVENT.decode(message)))
         if topic not in _CHANNELS:
             record: Record = _DECODERS[topic].decode(message)
             return at_s, record
@@ -266,10 +282,14 @@ def schema(topic: str) -> dict[str, Any]:
     number = {"type": "number"}
     at_s = {"at_s": {"type": "number", "description": "monotonic seconds since boot, as judged"}}
     if topic not in _CHANNELS:
-        plain = _schema_of(_PLAIN[topic])
+        kind = _PLAIN[topic]
+        plain = _schema_of(kind) | {"title": schema_name(topic)}
+        if kind is Event:
+            written = _schema_of(_EventHead)
+            plain["required"] = written["required"]
         plain["properties"] = at_s | plain["properties"]
         plain["required"] = ["at_s", *plain.get("required", [])]
-        return plain | {"title": schema_name(topic)}
+        return plain
     channel = _CHANNELS[topic]
     return {
         "title": schema_name(topic),

@@ -347,7 +347,7 @@ def _verdict_of_end(
         if found.has_ending or content.endswith(MAGIC):
             return Verdict.TAMPERED, found.end, f"{found.why}: ends without its closing seal"
         return Verdict.POWER_CUT, found.end, f"{found.why}, after seal {last.count}"
-    if found.chunks[-1][2] != found.seals[-1].end:
+    if found.chunks[-1].end != found.seals[-1].end:
         return Verdict.TAMPERED, found.seals[-1].end, "goes on after its last seal"
     ending = found.ending.written(found.end)
     rest = content[found.end :]
@@ -386,11 +386,11 @@ def later_seals(rest: bytes, public_key: str) -> list[Seal]:
 
 def _records_before(content: bytes, found: Scan, offset: int) -> int:
     """How many records stand before an offset of a chunk."""
-    if found.seals and offset == found.seals[-1].offset and found.chunks[-1][0] > offset:
+    if found.chunks[-1].start == offset:
         return found.ending.records
     apart = (SEAL_ID, segment.TOPIC_IDS[record.POSITION])
-    chunks = [content[begin:end] for begin, end, _ in found.chunks if begin < offset]
-    messages = (message for chunk in chunks for message in segment.unpacked(chunk))
+    spans = [span for span in found.chunks if span.start < offset]
+    messages = (message for span in spans for message in segment.unpacked(span.content(content)))
     return sum(message.topic_id not in apart for message in messages)
 
 

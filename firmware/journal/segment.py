@@ -283,6 +283,18 @@ class Stamp(NamedTuple):
     message: Message
 
 
+class Span(NamedTuple):
+    """Where a chunk lies: its start, its content from and to, and the end of its indexes."""
+
+    start: int
+    begin: int
+    until: int
+    end: int
+
+    def content(self, segment: bytes) -> bytes:
+        return segment[self.begin : self.until]
+
+
 @dataclass(slots=True)
 class Scan:
     """What is whole in a file, from its first byte on, and where and why that ended.
@@ -296,7 +308,7 @@ class Scan:
     has_ending: bool = False
     header: Header | None = None
     attachments: list[Attachment] = field(default_factory=list)
-    chunks: list[tuple[int, int, int]] = field(default_factory=list)  # content from, to; end
+    chunks: list[Span] = field(default_factory=list)
     seals: list[Stamp] = field(default_factory=list)
     ending: Ending = field(default_factory=Ending)
     unindexed: Chunk | None = None
@@ -378,7 +390,7 @@ def _take_chunk(found: Scan, segment: bytes, end: int) -> str:
         *_, last = unpacked(content)
         found.seals.append(Stamp(found.end, after, last))
     found.ending.take_chunk(found.end, chunk)
-    found.chunks.append((begin, end, after))
+    found.chunks.append(Span(found.end, begin, end, after))
     found.end = after
     return ""
 
@@ -386,8 +398,8 @@ def _take_chunk(found: Scan, segment: bytes, end: int) -> str:
 def last_publish_ns(segment: bytes, found: Scan) -> int:
     """The monotonic time of the last whole message; 0 where there is none."""
     newest = 0
-    for begin, end, _ in found.chunks[-2:]:
-        for message in unpacked(segment[begin:end]):
+    for span in found.chunks[-2:]:
+        for message in unpacked(span.content(segment)):
             newest = max(newest, message.publish_time_ns)
     return newest
 
