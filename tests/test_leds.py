@@ -64,17 +64,12 @@ def test_each_cue_follows_on_each_other(pins: FakePins) -> None:
     pins.close()
 
 
-def test_the_first_flash_is_lit_before_its_thread_is_there(pins: FakePins) -> None:
+def test_a_flash_is_lit_by_the_caller_and_not_by_another_thread(pins: FakePins) -> None:
     leds = Leds(pins, WATCHING, AMBER, RED)
-    threads: list[bool] = []
-
-    def note(_is_high: bool, _mono_s: float) -> None:
-        threads.append(any(one.name == "rhythms" for one in threading.enumerate()))
-
-    pins.watch(RED, note)
+    threads: list[str] = []
+    pins.watch(RED, lambda _is_high, _mono_s: threads.append(threading.current_thread().name))
     leds.show(Cues(light=LightCue.RED_FLASH))
-    pins.watch(RED, None)
-    assert threads == [False]
+    assert threads == [threading.current_thread().name]
     leds.stop()
     pins.close()
 

@@ -127,7 +127,13 @@ def test_a_broken_wire_is_no_date(fault: str, detail: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "registers", ["7a 15 20 06 17 01 26", "30 15 20 06 31 02 26", "30 15 53 06 17 01 26"]
+    "registers",
+    [
+        "1f 15 20 06 17 01 26",
+        "7a 15 20 06 17 01 26",
+        "30 15 20 06 31 02 26",
+        "30 15 53 06 17 01 26",
+    ],
 )
 def test_registers_that_hold_no_date_are_not_trusted(registers: str) -> None:
     clock = ManualClock()

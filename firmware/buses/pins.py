@@ -136,6 +136,7 @@ class Pins:
         device = self._make(
             number, part, factory, lambda: OutputDevice(number, pin_factory=factory.maker)
         )
+        self._player.start()
         pin = OutputPin(number, device, self._player, factory.faults)
         self._open.append(pin)
         return pin

@@ -44,9 +44,9 @@ class Settable(Protocol):
 
 
 class Player:
-    """Keeps the rhythms of many outputs; its thread starts with the first of them.
+    """Keeps the rhythms of many outputs, from `start` to `stop`.
 
-    `steady` and `play` set the output in the caller's thread before anything else.
+    `steady` and `play` set the output in the caller's thread, before the player's hears of it.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -56,6 +56,12 @@ class Player:
         self._ended = threading.Event()
         self._playing: dict[Settable, tuple[Rhythm, float]] = {}
         self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Starts the thread, unless it runs; before a warning is due, for it takes 0.8 ms."""
+        if self._thread is None and not self._ended.is_set():
+            self._thread = threading.Thread(target=self._run, name="rhythms", daemon=True)
+            self._thread.start()
 
     def steady(self, output: Settable, is_high: bool) -> None:
         """Sets the output and ends its rhythm."""
@@ -68,9 +74,6 @@ class Player:
         with self._lock:
             output.put(True)
             self._playing[output] = (rhythm, self._clock.mono_s())
-            if self._thread is None and not self._ended.is_set():
-                self._thread = threading.Thread(target=self._run, name="rhythms", daemon=True)
-                self._thread.start()
         self._changed.set()
 
     def turn(self, now_s: float) -> float | None:
