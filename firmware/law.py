@@ -10,16 +10,24 @@ import hashlib
 import tomllib
 from datetime import date, time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
 from firmware.errors import LawError
+from firmware.parts import PARTS
 from firmware.zones import KINDS
 
 FOLDER = Path(__file__).parent / "laws"
 
 Coverage = Literal["MONITORED", "ZONE", "INSPECTED", "MODE", "INFORM", "OUT"]
+Mode = Literal["race", "maker_test", "family_land"]
+
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+"""What a rider may declare, where a law lifts or demands something for it."""
+
+VEHICLES: Final = ("snowmobile", "low_speed_vehicle", "motor_vehicle")
+"""What a clause that is judged may bind; one of them is the unit's own."""
 
 
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,8 +81,8 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     near: tuple[Near, ...] = ()
     on: str = ""
     lamp: Literal["", "head", "tail"] = ""
-    lifted_by: tuple[str, ...] = ()
-    demanded_by: tuple[str, ...] = ()
+    lifted_by: tuple[Mode, ...] = ()
+    demanded_by: tuple[Mode, ...] = ()
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -112,18 +120,16 @@ def load(word: str) -> Law:
 def parse(text: bytes, where: str) -> Law:
     """Checks a pack's text; `where` names it in the faults."""
     try:
-        law = msgspec.convert(tomllib.loads(text.decode()), Law)
+        table = tomllib.loads(text.decode())
+        clauses, faults = _clauses(table.get("clause"))
+        law = msgspec.convert({**table, "clause": []} if clauses or faults else table, Law)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise LawError(where, [f"{error}."], "The whole pack is refused.") from error
-    faults = [f"[{clause.citation}] {fault}" for clause in law.clause for fault in _faults(clause)]
-    seen: set[str] = set()
-    for clause in law.clause:
-        if clause.citation in seen:
-            faults.append(f"[{clause.citation}] stands twice: each citation must stand once.")
-        seen.add(clause.citation)
+    if not clauses and not faults:
+        faults = ["clause: there must be at least one."]
     if faults:
         raise LawError(where, faults, "The whole pack is refused.")
-    return law
+    return msgspec.structs.replace(law, clause=tuple(clauses))
 
 
 def digest(word: str) -> str:
@@ -131,25 +137,83 @@ def digest(word: str) -> str:
     return hashlib.sha256(path_of(word).read_bytes()).hexdigest()
 
 
+def _clauses(tables: Any) -> tuple[list[Clause], list[str]]:
+    """The clauses of a pack one by one, and what is wrong with each; a pack that has no list of
+    them gives nothing."""
+    clauses: list[Clause] = []
+    faults: list[str] = []
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        return clauses, faults
+    seen: set[str] = set()
+    for number, table in enumerate(tables, 1):
+        name = f"[{table.get('citation', f'clause {number}')}]"
+        try:
+            clause = msgspec.convert(table, Clause)
+        except msgspec.ValidationError as error:
+            faults.append(f"{name} {error}.")
+            continue
+        clauses.append(clause)
+        faults += [f"{name} {fault}" for fault in _faults(clause)]
+        if clause.citation in seen:
+            faults.append(f"{name} stands twice: each citation must stand once.")
+        seen.add(clause.citation)
+    return clauses, faults
+
+
 def _faults(clause: Clause) -> list[str]:
     """What a clause lacks for the rule that its `kind` names."""
+    kind, when = clause.kind, clause.when
     faults = []
-    if clause.kind and clause.coverage not in ("MONITORED", "ZONE"):
-        faults.append(f"kind = {clause.kind}: only MONITORED and ZONE clauses have a kind.")
-    if clause.kind in ("speed_limit", "zone_speed") and clause.limit is None:
+    if kind and kind not in PARTS["rule"]:
+        faults.append(f"kind = {kind}: must be one of {', '.join(sorted(PARTS['rule']))}.")
+    if kind and clause.coverage not in ("MONITORED", "ZONE"):
+        faults.append(f"kind = {kind}: only MONITORED and ZONE clauses have a kind.")
+    if kind and clause.applies_to not in VEHICLES:
+        faults.append(
+            f"applies_to = {clause.applies_to}: must be one of {', '.join(VEHICLES)} "
+            "for a clause that is judged."
+        )
+    if kind in ("speed_limit", "zone_speed") and clause.limit is None:
         faults.append("limit: must be there for a clause on speed.")
     if clause.limit is not None and not 0 < clause.limit.value <= 200:
         faults.append(f"limit = {clause.limit.value}: must be above 0 and at most 200.")
-    if clause.when == "clock" and (clause.from_time is None or clause.to_time is None):
-        faults.append("from_time and to_time: must be there where when = clock.")
-    if clause.kind == "zone_speed" and not clause.near:
-        faults.append("near: must name the kinds of a zone_speed clause.")
-    if clause.kind == "lamp" and not clause.lamp:
+    if kind == "lamp" and not clause.lamp:
         faults.append("lamp: must be head or tail for a lamp clause.")
-    named = [kind for near in clause.near for kind in near.kinds] + [clause.on] * bool(clause.on)
+    elif kind == "lamp" and when != "darkness":
+        faults.append(f"when = {when}: a lamp clause is judged in darkness only.")
+    if kind == "zone_speed" and when == "darkness":
+        faults.append(f"when = {when}: a zone_speed clause is judged always or by the clock.")
+    if kind == "tether" and when != "always":
+        faults.append(f"when = {when}: a tether clause is judged always.")
+    return faults + _window_faults(clause) + _near_faults(clause)
+
+
+def _window_faults(clause: Clause) -> list[str]:
+    """What is wrong with the hours of a clause that goes by the clock."""
+    if clause.when != "clock":
+        return []
+    if clause.from_time is None or clause.to_time is None:
+        return ["from_time and to_time: must be there where when = clock."]
+    if clause.from_time.tzinfo is not None or clause.to_time.tzinfo is not None:
+        return ["from_time and to_time: must be local times, without a zone."]
+    if clause.from_time == clause.to_time:
+        return ["from_time and to_time: must differ."]
+    return []
+
+
+def _near_faults(clause: Clause) -> list[str]:
+    """What is wrong with the things on the map that a clause speaks of."""
+    faults = []
+    if clause.kind == "zone_speed" and not any(near.kinds for near in clause.near):
+        faults.append("near: must name the kinds of a zone_speed clause.")
     faults += [
+        f"within_ft = {near.within_ft}: must be above 0 and at most 5000."
+        for near in clause.near
+        if not 0 < near.within_ft <= 5000
+    ]
+    named = [kind for near in clause.near for kind in near.kinds] + [clause.on] * bool(clause.on)
+    return faults + [
         f"kind of zone {kind}: must be one of {', '.join(sorted(KINDS))}."
         for kind in named
         if kind not in KINDS
     ]
-    return faults

@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from firmware.law import MODES
 from firmware.readings import Feature, Fix, Missing, Press, Request, Surroundings
 from firmware.zones import Nearby
-
-MODES = ("race", "maker_test", "family_land")
 
 PROMPT_S = 8.0
 TEST_S = 3.0
