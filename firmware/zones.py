@@ -288,6 +288,4 @@ def _measure(
     if outline.holds(path[0], path[1]):
         place = (path[0], path[1], path[0], path[1])
         return 0.0, -math.sqrt(outline.edge_distance2(place)), outline.order
-    if outline.holds(path[2], path[3]):
-        return 0.0, 0.0, outline.order
     return outline.edge_distance2(path, within2), 0.0, outline.order

@@ -94,6 +94,25 @@ def test_it_is_asked_again_only_after_a_kilometre(started: Started) -> None:
     assert posted.is_empty()
 
 
+def test_fixes_that_come_while_it_reads_are_not_answered_again() -> None:
+    class BusyClock(ManualClock):
+        """A clock at whose every look, so also at that of the thread, a fix comes in."""
+
+        def mono_s(self) -> float:
+            source.look(*ON_ICE)
+            return super().mono_s()
+
+    source, posted = SurroundingsSource([LAKE], BusyClock()), Posted()
+    source.start(posted)
+    source.look(*ON_ICE)
+    posted.next()
+    source.look(ON_ICE[0] + 1.01 * A_KM, ON_ICE[1])
+    second = posted.next().value
+    assert isinstance(second, Surroundings)
+    assert second.lat_deg > ON_ICE[0]
+    source.stop()
+
+
 def test_a_look_waits_for_nothing_while_a_card_stalls(clock: ManualClock) -> None:
     source = SurroundingsSource([LAKE], clock)
     gate, entered = threading.Event(), threading.Event()

@@ -264,19 +264,24 @@ def test_a_pack_answers_at_the_poles_and_on_the_date_line(
     assert near.distance_m < 600.0
 
 
-def test_a_thing_across_the_date_line_is_as_near_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lon", "nearest", "at_lon"), [(179.999, "east", -179.999), (-179.998, "west", 179.9995)]
+)
+def test_a_thing_across_the_date_line_is_as_near_as_it_is(
+    tmp_path: Path, lon: float, nearest: str, at_lon: float
+) -> None:
     path = pack_of(
         tmp_path / "line.gpkg",
-        ("shanty", "east", Point(-179.999, 44.0)),
-        ("shanty", "west", Point(179.995, 44.0)),
+        ("shanty", nearest, Point(at_lon, 44.0)),
+        ("shanty", "this side", Point(math.copysign(179.99, lon), 44.0)),
     )
     with closing(Pack(path)) as pack:
-        around = surroundings([pack], 44.0, 179.999)
-    assert {one.id for one in around.features} == {"east", "west"}
-    near = Nearby(around).nearest({"shanty"}, (44.0, 179.999))
+        around = surroundings([pack], 44.0, lon)
+    assert {one.id for one in around.features} == {nearest, "this side"}
+    near = Nearby(around).nearest({"shanty"}, (44.0, lon))
     assert near is not None
-    assert near.feature.id == "east"
-    true_m = WGS84.inv(179.999, 44.0, -179.999, 44.0)[2]
+    assert near.feature.id == nearest
+    true_m = WGS84.inv(lon, 44.0, at_lon, 44.0)[2]
     assert near.distance_m == pytest.approx(true_m, rel=0.002)
 
 
@@ -364,6 +369,7 @@ def test_a_zone_crossed_between_two_fixes_is_met() -> None:
         assert alone.distance_m > 8.0
     crossed = around.nearest(["dwelling"], before, after)
     assert crossed == Near(house, 0.0, 0.0)
+    assert around.nearest(["dwelling"], before, HERE) == Near(house, 0.0, 0.0)
     trail = Feature("trail", "1", "", "line", (((HERE[1], 44.04), (HERE[1], 44.06)),))
     assert nearby(trail).nearest(["trail"], before, after) == Near(trail, 0.0, 0.0)
 
