@@ -114,7 +114,7 @@ class TetherState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tether:
-    """Where the tether cap is; `bounces` counts the contact edges of the last change."""
+    """Where the tether cap is; `bounces` counts the extra edges of the last change."""
 
     state: TetherState
     bounces: int = 0
