@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+import msgspec
+
 from firmware import __version__
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
@@ -217,9 +219,11 @@ def _start_record(plan: Plan, speed: float) -> Start:
 
 
 def _attachments(plan: Plan) -> list[tuple[str, bytes]]:
-    """What each segment carries whole: the laws and the configuration as they were given."""
+    """What each segment carries whole: the laws, the configuration's text as it was given, and as
+    it is in force with its defaults and what the drive's header changed."""
     laws = [(f"law/{path_of(word).name}", path_of(word).read_bytes()) for word in plan.law_words]
-    return [*laws, ("config.toml", plan.config_bytes)]
+    given = [("config.toml", plan.config_bytes)] if plan.config_bytes else []
+    return [*laws, *given, ("config.json", msgspec.json.encode(plan.config))]
 
 
 def _digest(path: Path) -> str:

@@ -56,6 +56,8 @@ class Stage:
         self._receiver = FakeReceiver()
         self._tracker = tracker(config, drive.floor)
         self._chips = self._attach()
+        # All at once and before the clock runs: to pace a long recording takes a while.
+        self._timeline = list(drive.timeline())
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._show_contacts()
@@ -112,7 +114,7 @@ class Stage:
         later: list[tuple[float, int, Callable[[float], None]]] = [
             (0.0, next(turn), self._show_lights)
         ]
-        for at_s, action in self.drive.timeline():
+        for at_s, action in self._timeline:
             while later and later[0][0] <= at_s:
                 due_s, _, happen = heapq.heappop(later)
                 if happen == self._show_lights:

@@ -37,6 +37,11 @@ SELF_TEST_S = 1.0
 SELF_TEST = Cues(LightCue.RED, HapticCue.TAP, ToneCue.CHIRP, True)
 
 
+BY = "daemon"
+"""Who says that the watch begins: the first record that is judged, so that a replay of the journal
+judges from the same instant."""
+
+
 class Scout(Protocol):
     """The source that must be told where the sled is."""
 
@@ -99,7 +104,8 @@ class Unit:
         self._journal, self._feed, self._scout = journal, feed, scout
         self._at_s = self.clock.mono_s()
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
-        self._act(None, self.monitor.advance(self._at_s))
+        begin = Reading(Channel.REQUEST, Request("note", "begins to watch", BY), self._at_s, BY)
+        self._act(begin, self.monitor.step(begin, self._at_s))
         self._sources = list(sources)
         for source in self._sources:
             source.start(self.post)
