@@ -92,7 +92,7 @@ class Alerts:
                 self._let_go(key, one, at_s, changes)
         for finding in findings.values():
             for row in self._rows.get(finding.topic, ()):
-                if finding.verdict in row.verdicts and finding.is_fitted:
+                if _wants(finding, row):
                     self._hold(row, finding, at_s, changes)
         return changes
 
@@ -172,6 +172,11 @@ class Alerts:
             one for one in self._standing.values() if one.raised_s is not None
         )
         return sorted(raised, key=lambda one: -one.row.priority)
+
+
+def _wants(finding: Finding, row: Row) -> bool:
+    """Whether a finding asks for the alert of a row."""
+    return finding.topic == row.topic and finding.verdict in row.verdicts and finding.is_fitted
 
 
 def _share_step(finding: Finding) -> float:

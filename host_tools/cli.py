@@ -117,3 +117,7 @@ def root(
 def main() -> None:
     """The entry point of the `sledwarden` command."""
     app(prog_name="sledwarden")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""`sledwarden demo`: the real programs on this desk, on a recorded and scripted ride."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from firmware.errors import SledwardenError
+from firmware.journal.reader import boots
+
+DRIVE = Path(__file__).parent.parent / "demo" / "demo.drive"
+
+START_S = 15.0
+"""The longest that the daemon may take to open its feed, on a slow machine."""
+
+END_S = 10.0
+"""The longest that a program may take to end in order."""
+
+app = typer.Typer()
+console = Console(stderr=True)
+
+
+@app.command()
+def demo(
+    speed: Annotated[
+        float, typer.Option(min=0.1, max=200.0, help="Ride so many times as fast; 1 is real time.")
+    ] = 20.0,
+    drive: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="Another ride to play.")
+    ] = DRIVE,
+    into: Annotated[
+        Path, typer.Option(file_okay=False, help="Where the ride's journal is kept.")
+    ] = Path("demo-ride"),
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Open no browser; the demo stays in this terminal.")
+    ] = False,
+) -> None:
+    """Starts the real daemon on simulated wires, and shows its glass in this terminal.
+
+    A car's recorded drive into the dusk, a night on a lake, a race start: at 20 times the pace it
+    takes two minutes. Ctrl-C ends it at any moment, with the journal sealed.
+
+    For example: [bold]sledwarden demo --speed 40[/bold]
+    """
+    del no_browser  # there is no page to open; kept so that a script may always say it
+    into.mkdir(parents=True, exist_ok=True)
+    journal, log_path = into / "journal", into / "daemon.log"
+    # A Unix socket's path is short (107 letters), so it lies in a folder of its own.
+    with tempfile.TemporaryDirectory(prefix="sledwarden-") as folder:
+        feed = Path(folder) / "feed.sock"
+        with log_path.open("w") as log, _daemon(drive, speed, journal, feed, log) as unit:
+            _wait_for_feed(unit, feed, log_path)
+            was_cut_short = _watch(unit, feed)
+        if unit.returncode != 0:
+            raise SledwardenError(
+                str(log_path),
+                f"the daemon ended with {unit.returncode}.",
+                f"Its last words: {_tail(log_path)}",
+            )
+    _conclude(journal, log_path, was_cut_short)
+
+
+@contextmanager
+def _daemon(
+    drive: Path, speed: float, journal: Path, feed: Path, log: object
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The daemon as a process, ended in order whatever happens."""
+    command = [
+        sys.executable, "-m", "firmware.daemon", "--simulate", str(drive), "--speed", str(speed),
+        "--journal", str(journal), "--feed", str(feed),
+    ]  # fmt: skip
+    # In a session of its own: Ctrl-C in this terminal reaches this command, which ends it.
+    unit = subprocess.Popen(
+        command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+    )  # type: ignore[call-overload]  # log is an open text file
+    try:
+        yield unit
+    finally:
+        _end(unit, signal.SIGTERM)
+
+
+def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        process.wait(timeout=END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_feed(unit: subprocess.Popen[bytes], feed: Path, log_path: Path) -> None:
+    until_s = time.monotonic() + START_S
+    while not feed.exists():
+        if unit.poll() is not None or time.monotonic() > until_s:
+            raise SledwardenError(
+                str(log_path), "the daemon did not start.", f"Its last words: {_tail(log_path)}"
+            )
+        time.sleep(0.05)
+
+
+def _watch(unit: subprocess.Popen[bytes], feed: Path) -> bool:
+    """Shows the glass until the ride ends; true when the person ended it sooner."""
+    glass = subprocess.Popen(
+        [sys.executable, "-m", "firmware.dash.main", "--feed", str(feed), "--panel", "terminal"]
+    )
+    try:
+        while unit.poll() is None:
+            time.sleep(0.1)
+            if glass.poll() is not None:  # the glass fell: the unit goes on, and so do we
+                unit.wait()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        _end(glass, signal.SIGTERM)
+    return False
+
+
+def _conclude(journal: Path, log_path: Path, was_cut_short: bool) -> None:
+    """Says what was kept and judges it again, which must give the same record for record."""
+    boot = boots(journal)[-1]
+    if was_cut_short:
+        console.print("Ended by hand; the journal is sealed.")
+    console.print(f"The journal of this ride is {boot}, the daemon's own words are in {log_path}.")
+    console.print(f"Judged again from its readings: sledwarden replay {boot}", highlight=False)
+    sys.stdout.flush()
+    again = subprocess.run(
+        [sys.executable, "-m", "host_tools.cli", "replay", str(boot)], check=False
+    )
+    if again.returncode != 0:
+        raise typer.Exit(1)
+
+
+def _tail(path: Path) -> str:
+    lines = path.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "none"
