@@ -1,10 +1,10 @@
 """Where the Sun stands, and whether it is hours of darkness, at a place and an instant.
 
 Hours of darkness (Wis. Stat. 340.01(23), to which 350.01(8) points) run from half an hour after
-sunset to half an hour before sunrise, so it is dark when the Sun has been down for the half hour before and stays
-down for the half hour after. The question is put to the Sun's altitude, never to a table of
-sunsets of a date: a date is local, a sunset in Wisconsin passes 00:00 UTC from March to September,
-and near the poles there is none.
+sunset to half an hour before sunrise, so it is dark when the Sun has been down for the half hour
+before and stays down for the half hour after. The question is put to the Sun's altitude, never to
+a table of sunsets of a date: a date is local, a sunset in Wisconsin passes 00:00 UTC from March to
+September, and near the poles there is none.
 """
 
 from __future__ import annotations
