@@ -21,6 +21,7 @@ from firmware.zones import KINDS
 FOLDER = Path(__file__).parent / "laws"
 
 Coverage = Literal["MONITORED", "ZONE", "INSPECTED", "MODE", "INFORM", "OUT"]
+COVERAGES: tuple[str, ...] = get_args(Coverage)
 Mode = Literal["race", "maker_test", "family_land"]
 
 MODES: Final[tuple[str, ...]] = get_args(Mode)
