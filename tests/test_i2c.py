@@ -290,7 +290,8 @@ def test_the_panel_also_takes_page_and_vertical_addressing() -> None:
     model = Ssd1309Model()
     model.write(bytes([0x00, 0xAF, 0xA1, 0xC8, 0xB3, 0x05, 0x11]))
     model.write(bytes([0x40, 0x01]))
-    assert [(x, y) for y in range(64) for x in range(128) if model.rows()[y][x]] == [(21, 24)]
+    rows = model.rows()
+    assert [(x, y) for y in range(64) for x in range(128) if rows[y][x]] == [(21, 24)]
     model.write(bytes([0x00, 0x20, 0x01, 0x21, 0, 1, 0x22, 0, 1]))
     model.write(bytes([0x40, 1, 2, 3, 4]))
     assert (model.memory[0], model.memory[128], model.memory[1], model.memory[129]) == (1, 2, 3, 4)
