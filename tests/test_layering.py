@@ -62,6 +62,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.wiring": (7, "daemon"),
     "firmware.simulate": (7, "daemon"),
     "firmware.daemon": (7, "daemon"),
+    "firmware.programs": (7, "programs"),
     "firmware.dash": (7, "dash"),
     "firmware.dash.*": (7, "dash"),
     "firmware.page": (7, "page"),
@@ -107,8 +108,8 @@ DOORS: dict[str, tuple[str, ...]] = {
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")
 """The only files that import by a name that stands in a table."""
 
-CLOCK_MAY = ("firmware.clock", "firmware.buses.*_fake")
-"""The one place that asks what time it is; a fake's far end has its own."""
+CLOCK_MAY = ("firmware.clock", "firmware.buses.*_fake", "host_tools.commands.demo")
+"""The one place that asks what time it is; a fake's far end, and who waits for a process, apart."""
 
 CLOCK_CALLS = frozenset({
     ("time", "time"), ("time", "monotonic"), ("time", "perf_counter"), ("time", "sleep"),
@@ -190,7 +191,7 @@ def _inner(module: str, here: tuple[int, str], name: str) -> str:
             return f"{group} reaches the unit through its socket and files"
     if layer == 3 and below == 3:
         return _within_three(module, group, name, other)
-    if layer == 7 and below == 7 and other in SCREENS and group not in SCREENS:
+    if layer == 7 and below == 7 and other in SCREENS and group == "daemon":
         return f"the daemon never waits for the {other}"
     return ""
 
