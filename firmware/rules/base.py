@@ -17,6 +17,9 @@ from firmware.zones import Nearby
 MOVING_MPH = 1.0
 """At rest the fixes are clamped to 0 mph, so that anything from here on is motion."""
 
+ROUNDING = 1e-9
+"""Of a speed in the unit of its limit: metres a second of 45 mph are 45.00000000000001 mph."""
+
 NEVER = math.inf
 
 
@@ -148,12 +151,16 @@ def judge_speed(
 ) -> Finding:
     """The verdict on a speed whose limit applies; value and error in the limit's own unit."""
     assert clause.limit is not None  # law.py refuses a speed clause without one
+    if math.isnan(value):
+        return cannot_tell(clause, "speed is no number", topic)
     limit = clause.limit.value
-    margin = choices.approach_mph if limit >= 40 else choices.approach_low_mph
-    if value > limit:
-        sure = may_accuse and value > limit + error
+    limit_mph = limit if clause.limit.unit == "mph" else limit * MPS_PER_KMH / MPS_PER_MPH
+    margin_mph = choices.approach_mph if limit_mph >= 40 else choices.approach_low_mph
+    over = value - limit
+    if over > ROUNDING:
+        sure = may_accuse and over > error + ROUNDING
         verdict = Verdict.VIOLATION if sure else Verdict.UNSURE
-    elif value >= limit - margin:
+    elif over >= -margin_mph * limit / limit_mph - ROUNDING:
         verdict = Verdict.APPROACHING
     else:
         verdict = Verdict.COMPLIANT
