@@ -1,29 +1,41 @@
 # The two commands a newcomer needs are `make demo` and `make test`; each does its own set-up.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+RUNS := .venv/.runs
+TESTS_RUN := .venv/.tests-run
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
-demo: $(READY)
+demo: $(RUNS)
 	$(BIN)/sledwarden demo $(DEMO)
 
 test: lint
 	$(BIN)/pytest -n auto $(TESTS)
 
-lint: $(READY)
+lint: $(TESTS_RUN)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+docs: $(RUNS)
+	$(BIN)/python -m host_tools.config_reference > docs/config.md.new
+	mv docs/config.md.new docs/config.md
+
+bench: $(TESTS_RUN)
 	$(BIN)/python -m bench
 
 clean:
 	rm -rf .venv build dist *.egg-info demo-ride
 
-$(READY): setup.cfg pyproject.toml
+# What a unit and a desk need; made anew when the list of libraries changes
+$(RUNS): setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("sledwarden needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[unit,host,test]'
-	@touch $(READY)
+	$(PIP) --editable '.[unit,host]'
+	@touch $@
+
+# What the tests need besides
+$(TESTS_RUN): $(RUNS)
+	$(PIP) --editable '.[unit,host,test]'
+	@touch $@
