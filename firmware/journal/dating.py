@@ -33,6 +33,11 @@ def ns(seconds: float) -> int:
     return max(0, round(seconds * 1e9))
 
 
+def utc_ns(utc: datetime) -> int:
+    """Nanoseconds of an aware date since 1970, exact to its microsecond."""
+    return (utc - _EPOCH) // _MICROSECOND * 1000
+
+
 class Dating:
     """The newest pair of a date and its monotonic instant; seconds since boot where there is none.
 
@@ -50,30 +55,24 @@ class Dating:
         if self.pair is None:
             return ns(at_s)
         known, known_at_s = self.pair
-        return max(0, (known - _EPOCH) // _MICROSECOND * 1000 + round((at_s - known_at_s) * 1e9))
+        return max(0, utc_ns(known) + round((at_s - known_at_s) * 1e9))
 
-    def step_s(self, item: Item) -> float:
-        """By how much the item's date steps from what was to be expected; 0.0 without dates."""
-        if item.utc is None or self.pair is None:
-            return 0.0
-        known, known_at_s = self.pair
-        return (item.utc - known).total_seconds() - (item.at_s - known_at_s)
 
-    def before_step(self, items: Sequence[Item], *, is_dated: bool, may_step: bool) -> int:
-        """How many items come before the first whose date asks for a new segment.
+def before_step(items: Sequence[Item], newest_ns: int, *, is_dated: bool, may_step: bool) -> int:
+    """How many items come before the first whose date asks for a new segment.
 
-        That is the first date in a segment that began without one, and a step back by more than a
-        minute: log times never go back within a segment, so all later ones would be the same.
-        """
-        seen = Dating()
-        seen.pair = self.pair
-        for index, item in enumerate(items):
-            if item.utc is None:
-                continue
-            if not is_dated or (may_step and seen.step_s(item) < -CLOCK_STEP_S):
-                return index
-            seen.pair = (item.utc, item.at_s)
-        return len(items)
+    That is the first date in a segment that began without one, and one that lies more than a
+    minute before the newest log time: log times never go back within a segment, so until the
+    clock had caught up all of them would be the same.
+    """
+    for index, item in enumerate(items):
+        if item.utc is None:
+            continue
+        dated_ns = utc_ns(item.utc)
+        if not is_dated or (may_step and dated_ns < newest_ns - ns(CLOCK_STEP_S)):
+            return index
+        newest_ns = max(newest_ns, dated_ns)
+    return len(items)
 
 
 def contents(items: Sequence[Item], dating: Dating, newest_ns: int) -> tuple[list[bytes], int]:

@@ -68,33 +68,37 @@ def finish(
     `previous` serves only where not even the segment's first seal is whole.
     Doing it again after a cut in the middle of it gives a file that is finished once more.
     """
-    content = place.path.read_bytes()
+    torn = content = place.path.read_bytes()
     found = segment.scan(content)
+    why, begin = found.why, found.end
+    if found.unindexed is not None:  # its index follows from it
+        content = torn[: found.end] + found.unindexed.framed
+        found = segment.scan(content)
     seals = [one for one in (seal.parse(stamp.message.text) for stamp in found.seals) if one]
     kept = found.end if found.header is not None else 0
-    mended = b""
-    if found.unindexed is not None:
-        mended = found.unindexed.framed
-        found.ending.take_chunk(kept, found.unindexed)
-    is_closed = bool(seals) and seals[-1].kind in seal.LAST_KINDS and not mended
-    addition = mended or (segment.opening(software, ()) if found.header is None else b"")
-    end = kept + len(addition)
+    begin = min(begin, kept)
+    is_closed = bool(seals) and seals[-1].kind in seal.LAST_KINDS
+    addition = content[begin:kept] + (
+        b"" if found.header is not None else segment.opening(software, ())
+    )
+    end = begin + len(addition)
+    records = found.ending.records
     name = f"{place.path.parent.name}/{place.path.name}"
-    storage_fd = storage.reopen(place.path)
+    descriptor = storage.reopen(place.path)
     try:
         if not is_closed:
-            _keep_damaged(place.path, content, found.end, seals, storage)
+            _keep_damaged(place.path, torn, kept, seals, storage)
             chain = _chain(seals, unit, place, previous)
             sealed = found.seals[-1].offset if seals else 0
             publish_ns = segment.last_publish_ns(content, found)
-            dropped = content[end:] if found.header is not None else content
+            dropped = torn[kept:]
             note = record.Finished(
-                kept=end if found.header is not None else 0,
+                kept=kept,
                 dropped=len(dropped),
-                unsealed=end - sealed if seals else kept,
-                records=found.ending.records,
+                unsealed=kept - sealed,
+                records=records,
                 by_boot=by_boot,
-                note=found.why,
+                note=why,
                 dropped_sha256=hashlib.sha256(dropped).hexdigest() if dropped else "",
             )
             log_ns = found.ending.end_ns
@@ -110,7 +114,7 @@ def finish(
             last = chain.next(
                 key,
                 "finish",
-                hashlib.sha256((content[:kept] + addition)[sealed:]).digest(),
+                hashlib.sha256((content[:begin] + addition)[sealed:]).digest(),
                 end=end,
                 durable=note.kept,
                 log_time_ns=log_ns,
@@ -120,15 +124,15 @@ def finish(
             found.ending.take_chunk(end, chunk)
             addition += chunk.framed
             end += len(chunk.framed)
-        os.ftruncate(storage_fd, kept)
-        storage.write(storage_fd, addition, kept)
-        storage.sync(storage_fd)
-        storage.write(storage_fd, found.ending.written(end), end)
-        storage.sync(storage_fd)
+        os.ftruncate(descriptor, begin)
+        storage.write(descriptor, addition, begin)
+        storage.sync(descriptor)
+        storage.write(descriptor, found.ending.written(end), end)
+        storage.sync(descriptor)
     finally:
-        os.close(storage_fd)
-    what = "was closed but lacked its ending" if is_closed else f"was torn ({found.why})"
-    return f"{name} {what}: {found.ending.records} records kept, {len(content) - kept} bytes cut"
+        os.close(descriptor)
+    what = "was closed but lacked its ending" if is_closed else f"was torn ({why})"
+    return f"{name} {what}: {records} records kept, {max(0, len(torn) - kept)} bytes cut"
 
 
 def _chain(seals: Sequence[seal.Seal], unit: str, place: Place, previous: str) -> Chain:

@@ -272,7 +272,7 @@ class Ending:
         summary += _written(*offsets)
         footer = struct.pack("<BQQQ", Opcode.FOOTER, 20, start, offsets_start)
         crc = zlib.crc32(footer, zlib.crc32(summary))
-        return data_end + summary + _written(Footer(offsets_start, start, crc)) + MAGIC
+        return data_end + summary + _written(Footer(start, offsets_start, crc)) + MAGIC
 
 
 class Stamp(NamedTuple):

@@ -22,7 +22,7 @@ from pathlib import Path
 from firmware.clock import Clock
 from firmware.errors import JournalError
 from firmware.journal import finish, folder, segment
-from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, contents, ns
+from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, before_step, contents, ns
 from firmware.journal.folder import Lock, Place, Storage
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Gap, Record, Start, encode, topic_of
@@ -122,13 +122,14 @@ class Journal:
         self._safe = threading.Condition()
         self._closing: tuple[float, str] | None = None
         self._acknowledged = Acknowledged()
-        self._health = Health(Missing(Why.STARTING), self._acknowledged, 0, None)
+        self._free = 0.0
         self._thread: threading.Thread | None = None
 
         # The journal's thread's own.
         self._batch: list[Item] = []
         self._segment: OpenSegment | None = None
         self._segments = 0
+        self._given_up: tuple[Path, int] | None = None
         self._key: Key | None = None
         self._digest = ""
         self._trouble = ""
@@ -200,11 +201,21 @@ class Journal:
 
     def health(self) -> Health:
         """How the journal is doing now; never blocks."""
-        waiting = len(self._queue) + len(self._batch)
-        value = self._health.value
+        value: Disk | Missing = Disk(self._free, self._lost)
         if self._thread is not None and not self._thread.is_alive() and self._closing is None:
             value = Missing(Why.NO_ANSWER, "the journal's thread has ended")
-        return replace(self._health, value=value, acknowledged=self._acknowledged, waiting=waiting)
+        elif self._trouble:
+            value = Missing(Why.NO_ANSWER, self._trouble)
+        elif self._home is None:
+            value = Missing(Why.STARTING)
+        one = self._segment
+        return Health(
+            value,
+            self._acknowledged,
+            len(self._queue) + len(self._batch),
+            one.path if one is not None else None,
+            tuple(self._notices),
+        )
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until all that was put is safe; false when the time (real seconds) is over."""
@@ -286,9 +297,8 @@ class Journal:
             if kind is not None:
                 self._sealed_at_s = last_s
             del self._batch[:run]
+            self._trouble = ""
             self._acknowledged = Acknowledged(items[-1].sequence, last_s)
-            with self._safe:
-                self._safe.notify_all()
 
     def _commit(
         self, to: OpenSegment, chunks: Sequence[bytes], publish_ns: int, kind: Kind | None
@@ -304,8 +314,11 @@ class Journal:
         age_s = self._batch[0].at_s - self._begun_at_s
         if self._segment.end >= ROLL_BYTES or age_s >= ROLL_S:
             return 0
-        return self._dating.before_step(
-            self._batch, is_dated=self._is_begun_dated, may_step=age_s >= CLOCK_STEP_S
+        return before_step(
+            self._batch,
+            self._segment.end_ns,
+            is_dated=self._is_begun_dated,
+            may_step=age_s >= CLOCK_STEP_S,
         )
 
     def _prepared(self) -> Path:
@@ -326,6 +339,9 @@ class Journal:
 
     def _finish_torn(self, places: Sequence[Place], key: Key) -> None:
         """Finishes the torn ones, and finds the digest that the next segment goes on from."""
+        if self._given_up is not None and self._given_up[0].exists():
+            os.truncate(*self._given_up)  # what was not safe there is written again elsewhere
+        self._given_up = None
         newest = max((place.boot for place in places), default=0)
         for index, place in enumerate(places):
             is_suspect = place.boot == newest or not finish.has_good_magic(place.path)
@@ -404,26 +420,20 @@ class Journal:
         survives = isinstance(fault, OSError) and fault.errno in _SEGMENT_SURVIVES
         if self._segment is not None and not survives:
             self._digest = self._segment.digest
+            self._given_up = (self._segment.path, self._segment.end)
             self._segment.abandon()
             self._segment = None
         if not survives:
             self._home = None
 
     def _tell(self) -> None:
-        """Renews the health, and calls `on_change` where something is to be told."""
-        value: Disk | Missing
-        if self._trouble:
-            value = Missing(Why.NO_ANSWER, self._trouble)
-        else:
-            value = Disk(self._free_mb(), self._lost)
-        path = self._segment.path if self._segment is not None else None
-        notices = tuple(self._notices)
-        self._health = Health(value, self._acknowledged, len(self._queue), path, notices)
-        told = (self._trouble, self._lost, notices)
+        """Calls `on_change` where something is to be told."""
+        self._free = self._free_mb()
+        told = (self._trouble, self._lost, tuple(self._notices))
         now_s = self._clock.mono_s()
         if self._on_change and (told != self._told or now_s - self._told_at_s >= HEALTH_S):
             self._told, self._told_at_s = told, now_s
-            self._on_change(self._health)
+            self._on_change(self.health())
 
     def _free_mb(self) -> float:
         try:
