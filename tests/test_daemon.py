@@ -1,0 +1,225 @@
+"""The daemon as a process: what it does with real signals, wires, folders and clients."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from daemons import Daemon
+
+from firmware.buses.uart_fake import FakeReceiver
+from firmware.findings import Finding
+from firmware.journal import reader, seal
+from firmware.journal.record import Close
+from firmware.readings import Reading
+from firmware.ride import with_checksum
+from host_tools.recordings import Kind, Wishes, open_recording
+from host_tools.replaying import build, judge, stream
+
+DRIVES = Path(__file__).parent / "drives"
+LIVE = DRIVES / "live.drive"
+
+CONFIG = """
+[unit]
+id = "test"
+[gps]
+port = "{port}"
+baud = 9600
+"""
+
+
+def config(folder: Path, port: str, more: str = "") -> str:
+    path = folder / "sledwarden.toml"
+    path.write_text(CONFIG.format(port=port) + more)
+    return str(path)
+
+
+def rmc(second: int, knots: float) -> bytes:
+    return with_checksum(
+        f"GPRMC,0400{second:02}.00,A,4403.0000,N,08824.0000,W,{knots:.1f},90.0,150127,,,A"
+    )
+
+
+def boot_of(daemon: Daemon) -> Path:
+    return reader.boots(daemon.journal)[-1]
+
+
+def changes(found: list[tuple[float, Finding]]) -> list[tuple[str, str]]:
+    return [(one.clause, str(one.verdict)) for _, one in found]
+
+
+def test_a_ride_lived_through_is_judged_as_its_replay_and_replays_from_its_journal(
+    tmp_path: Path,
+) -> None:
+    with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "8") as daemon:
+        assert daemon.wait(60) == 0, daemon.log
+    boot = boot_of(daemon)
+    lived = [(at_s, one) for at_s, one in reader.read(boot) if isinstance(one, Finding)]
+    recording = open_recording(LIVE, Kind.DRIVE, Wishes())
+    replayed = [
+        (one.at_s, one.record)
+        for _, _, told in judge(stream(recording), build(recording.config))
+        for one in told
+        if isinstance(one.record, Finding)
+    ]
+    for clause in {one.clause for _, one in replayed}:
+        # Parts start in any order, so the first seconds are their own.
+        was = [(at_s, one) for at_s, one in lived if one.clause == clause and at_s > 3.0]
+        now = [(at_s, one) for at_s, one in replayed if one.clause == clause and at_s > 3.0]
+        assert changes(was) == changes(now), clause
+        assert [a for a, _ in was] == pytest.approx([a for a, _ in now], abs=1.0), clause
+    again = subprocess.run(
+        [sys.executable, "-m", "host_tools.cli", "replay", str(boot)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "replays record for record" in again.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_each_signal_ends_it_with_the_journal_sealed(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "10") as daemon:
+        daemon.wait_for(lambda state: state.speed_mph is not None)
+        assert daemon.end(number) == 0, daemon.log
+    (segment,) = reader.segments(boot_of(daemon))
+    assert seal.check(segment).verdict == "whole"
+    *_, (_, last) = reader.read(segment)
+    assert isinstance(last, Close)
+    assert last.why == number.name
+
+
+def test_a_second_daemon_on_the_same_folder_is_refused_with_the_others_process_id(
+    tmp_path: Path,
+) -> None:
+    with Daemon(tmp_path, "--simulate", str(LIVE)) as first:
+        first.wait_for(lambda state: True)
+        (tmp_path / "second").mkdir()
+        with Daemon(tmp_path / "second", "--simulate", str(LIVE), journal=first.journal) as second:
+            assert second.wait(20) == 1
+        assert f"process {first.process.pid}" in second.log
+        assert "Traceback" not in second.log
+        first.wait_for(lambda state: state.speed_mph is not None)
+
+
+def test_without_a_receiver_at_the_port_speed_is_said_not_to_be_watched(tmp_path: Path) -> None:
+    with Daemon(tmp_path, "--config", config(tmp_path, "/dev/no-such-receiver")) as daemon:
+        state = daemon.wait_for(lambda state: "no-such-receiver" in state.gps)
+        assert state.speed_mph is None
+        assert not state.is_watching
+        assert state.alerts[0].name == "speed-not-watched"
+        assert daemon.end() == 0, daemon.log
+
+
+def test_rubbish_from_the_receiver_is_told_as_such_and_a_fix_after_it_is_judged(
+    tmp_path: Path,
+) -> None:
+    with (
+        FakeReceiver() as receiver,
+        Daemon(tmp_path, "--config", config(tmp_path, receiver.port)) as daemon,
+    ):
+        daemon.wait_for(lambda state: True)
+        heard = []
+        for _ in range(40):
+            receiver.write(b"\x55" * 256)
+            heard += daemon.feed.poll(0.1)
+        state = daemon.feed.state
+        assert state is not None
+        assert state.speed_mph is None
+        assert "baud" in state.gps
+        for second in range(10):
+            receiver.write(rmc(second, 20.0))
+            daemon.feed.poll(0.1)
+        state = daemon.wait_for(lambda state: state.speed_mph is not None)
+        assert state.speed_mph == pytest.approx(23.0, abs=0.1)
+
+
+@pytest.mark.parametrize("pack", ["missing", "empty", "foreign"])
+def test_a_pack_that_cannot_be_read_is_told_and_the_rest_goes_on(tmp_path: Path, pack: str) -> None:
+    path = tmp_path / f"{pack}.gpkg"
+    if pack == "empty":
+        path.touch()
+    if pack == "foreign":
+        path.write_text("these are no zones")
+    zones = f'[zones]\npacks = ["{path}"]\n'
+    with (
+        FakeReceiver() as receiver,
+        Daemon(tmp_path, "--config", config(tmp_path, receiver.port, zones)) as daemon,
+    ):
+        daemon.wait_for(lambda state: True)
+        for second in range(10):
+            receiver.write(rmc(second, 20.0))
+            daemon.feed.poll(0.1)
+        state = daemon.wait_for(
+            lambda state: (
+                state.speed_mph is not None and any(path.name in why for why in state.not_watched)
+            )
+        )
+        assert state.is_watching
+        assert daemon.end() == 0, daemon.log
+
+
+def test_a_folder_that_cannot_be_written_costs_the_journal_and_no_warning(tmp_path: Path) -> None:
+    journal = Path("/proc/sledwarden")  # not even root makes a folder here
+    with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "8", journal=journal) as daemon:
+        state = daemon.wait_for(lambda state: state.journal.startswith("not kept"))
+        assert "journal-not-kept" in [one.name for one in state.alerts]
+        daemon.wait_for(lambda state: "over-speed" in [one.name for one in state.alerts])
+        assert daemon.end() == 0, daemon.log
+
+
+def test_a_client_that_never_reads_delays_nothing(tmp_path: Path) -> None:
+    with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "8") as daemon:
+        daemon.wait_for(lambda state: True)
+        with socket.socket(socket.AF_UNIX) as deaf:
+            deaf.connect(str(daemon.feed_path))
+            daemon.wait_for(lambda state: "over-speed" in [one.name for one in state.alerts])
+            assert daemon.wait(60) == 0, daemon.log
+
+
+def test_what_is_asked_over_the_feed_is_done_and_journaled(tmp_path: Path) -> None:
+    with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "8") as daemon:
+        daemon.wait_for(lambda state: "over-speed" in [one.name for one in state.alerts])
+        assert daemon.feed.send("acknowledge")
+        daemon.wait_for(lambda state: any(one.state == "acknowledged" for one in state.alerts))
+        assert daemon.feed.send("mode", "race on")
+        state = daemon.wait_for(lambda state: state.prompt != "")
+        assert state.prompt == "STOP FIRST\nTHEN SET MODE"
+        assert state.modes == ()
+        assert daemon.end() == 0, daemon.log
+    requests = [
+        one.value.action
+        for _, one in reader.read(boot_of(daemon))
+        if isinstance(one, Reading) and one.channel == "request"
+    ]
+    assert requests[-2:] == ["acknowledge", "mode"]
+
+
+def test_wrong_use_is_told_in_one_sentence() -> None:
+    for arguments, words in (
+        ([], "--config: is missing: a configuration or a drive was expected."),
+        (["--config", "/no/such.toml"], "/no/such.toml: there is no such file"),
+        (["--simulate", "/no/such.drive"], "/no/such.drive"),
+    ):
+        result = subprocess.run(
+            [sys.executable, "-m", "firmware.daemon", *arguments],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert result.returncode == 1
+        assert words in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_check_reads_the_units_own_configuration() -> None:
+    path = Path(__file__).parent.parent / "hardware" / "sledwarden.toml"
+    result = subprocess.run(
+        [sys.executable, "-m", "firmware.daemon", "--config", str(path), "--check"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0
+    assert result.stdout == f"{path}: good; law wi\n"
