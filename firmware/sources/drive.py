@@ -29,6 +29,7 @@ from firmware.readings import (
     Request,
     RtcTime,
     Tether,
+    TetherState,
     Value,
     Why,
 )
@@ -245,8 +246,16 @@ class _Bench:
             engine = Engine(self._world.is_running)
             yield at_s, Reading(Channel.ENGINE, engine, at_s, PINS, CONTACT_FRESH_S)
         if self._config.tether is not None:
-            tether = Tether(self._world.tether)
+            tether = Tether(self._seen_tether(self._config.tether.contact == "closed_when_in"))
             yield at_s, Reading(Channel.TETHER, tether, at_s, PINS, CONTACT_FRESH_S)
+
+    def _seen_tether(self, is_closed_when_in: bool) -> TetherState:
+        """What a plain switch shows: a broken wire looks open, a shorted one closed."""
+        state = self._world.tether
+        if state in (TetherState.IN, TetherState.OUT):
+            return state
+        is_in = (state is TetherState.SHORT) == is_closed_when_in
+        return TetherState.IN if is_in else TetherState.OUT
 
     def _rtc(self, at_s: float) -> Iterator[tuple[float, Reading]]:
         rtc = self._config.rtc
