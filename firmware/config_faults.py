@@ -176,8 +176,13 @@ def _said(of: inspect.Type) -> str:
     raise TypeError(f"{of}: give this type a title that says its limit")
 
 
+def law_packs() -> list[str]:
+    """The words of the law packs that come with the package."""
+    return sorted(pack.stem for pack in LAWS.glob("*.toml"))
+
+
 def _check_names(accepted: Accepted) -> Iterator[str]:
-    packs = sorted(pack.stem for pack in LAWS.glob("*.toml"))
+    packs = law_packs()
     laws = accepted.get("[unit] law", ())
     for law in laws if isinstance(laws, tuple) else ():
         if law not in packs and not (law.endswith(".toml") and Path(law).is_file()):

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from msgspec import NODEFAULT, Struct, inspect, structs
 
 from firmware.config import Config
-from firmware.config_faults import limit_of, section_of, shown
+from firmware.config_faults import law_packs, limit_of, section_of, shown
+from firmware.parts import PARTS
 
 HEAD = """\
 # The configuration: `sledwarden.toml`
@@ -25,12 +26,19 @@ left out is a part that is not fitted, or one that keeps its defaults; only what
 given* has to be there. A key or a section that is not listed here is an error, and so is a wrong
 type or a value out of range. All faults are told at once:
 
-    sledwarden.toml: [gps] baud = 12: must be one of 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800.
+    sledwarden.toml: [gps] rate_hz = 90: must be a number from 0.1 to 25.
     sledwarden.toml: [light.head] address = 0x80: must be an I2C address from 0x08 to 0x77.
 
 Keys are also checked against each other: no pin twice, none that carries the sensor bus or the
 GPS line, no two chips at one address, a GPS line that can carry its rate, chips, time zones and
 law packs that exist.
+"""
+
+WORDS_HEAD = """
+## Words for chips, panels and laws
+
+| key | one of |
+| --- | --- |
 """
 
 
@@ -47,14 +55,28 @@ def sections(struct: type[Struct] = Config, path: str = "") -> Iterator[tuple[st
 
 def reference() -> str:
     """The whole text of `docs/config.md`."""
-    return HEAD + "".join(_chapter(name, section) for name, section in sections())
+    chapters = "".join(_chapter(name, section) for name, section in sections())
+    return HEAD + chapters + _words()
+
+
+def _words() -> str:
+    rows = [
+        (
+            "`[light.head] chip`, `[light.tail] chip`, `[light.ambient] chip`",
+            sorted(PARTS["light"]),
+        ),
+        ("`[rtc] chip`", sorted(PARTS["rtc"])),
+        ("`[dash] panel`", sorted(PARTS["panel"])),
+        ("`[unit] law`", law_packs()),
+    ]
+    lines = [f"| {keys} | {', '.join(f'`{word}`' for word in words)} |" for keys, words in rows]
+    return WORDS_HEAD + "\n".join(lines) + "\n"
 
 
 def _chapter(name: str, section: type[Struct]) -> str:
     words = " ".join((section.__doc__ or "").split())
-    lines = [
-        f"\n## [{name}]\n\n{words}\n\n| key | default | must be | meaning |\n| --- | --- | --- | --- |"
-    ]
+    table = "| key | default | must be | meaning |\n| --- | --- | --- | --- |"
+    lines = [f"\n## [{name}]\n\n{words}\n\n{table}"]
     for field in structs.fields(section):
         limit = limit_of(field.type)
         if field.required:
