@@ -197,6 +197,7 @@ class _Accepted:
     lat_deg: float
     lon_deg: float
     error_m: float
+    derived: bool
 
 
 class FixTracker:
@@ -229,7 +230,7 @@ class FixTracker:
         self._periods_s: deque[float] = deque(maxlen=5)
         self._period_s: float | None = None
         self._measured_s: float | None = None
-        self._measured_period_s = 1.5
+        self._measured_period_s = 2.0
         self._void_epoch = -1
         self._satellites: int | None = None
         self._event = ""
@@ -326,9 +327,9 @@ class FixTracker:
         if speed_mps is not None:
             self._measure(now_s)
         else:
-            if self._measured_s is not None and (
-                0.0 <= now_s - self._measured_s <= 1.5 * self._measured_period_s
-            ):
+            if self._measured_s is None:
+                self._measured_s = now_s  # the first places of a fix wander, and RMC comes last
+            if 0.0 <= now_s - self._measured_s <= 1.5 * self._measured_period_s:
                 # A measured speed comes soon or has just come, and is better than a derived one.
                 self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
                 return None
@@ -338,9 +339,9 @@ class FixTracker:
                 return None
             speed_mps = derived[0]
             error_mps = max(mps(settings.derived_speed_error_mph), derived[1])
-        candidate = _Accepted(now_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m)
         is_derived = epoch.speed_mps is None
-        if not self._passes(candidate, is_derived):
+        candidate = _Accepted(now_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m, is_derived)
+        if not self._passes(candidate):
             return None
         self._last = candidate
         self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
@@ -408,7 +409,7 @@ class FixTracker:
             self._measured_period_s = max(0.8, now_s - self._measured_s)
         self._measured_s = now_s
 
-    def _passes(self, candidate: _Accepted, is_derived: bool) -> bool:
+    def _passes(self, candidate: _Accepted) -> bool:
         """Whether a sled can have done this since the last accepted epoch.
 
         The gate opens by itself: when three refused epochs agree over a second, or 3 s after the
@@ -417,14 +418,14 @@ class FixTracker:
         if candidate.speed_mps > self.settings.max_speed_mps:
             return False
         last = self._last
-        if last is None or self._can_follow(last, candidate, is_derived):
+        if last is None or self._can_follow(last, candidate):
             if last is not None and 0.0 < candidate.now_s - last.now_s <= 10.0:
                 self._periods_s.append(candidate.now_s - last.now_s)
                 self._period_s = median(self._periods_s)
             self._rejected = []
             return True
         rejected = self._rejected
-        if rejected and not self._can_follow(rejected[-1], candidate, is_derived):
+        if rejected and not self._can_follow(rejected[-1], candidate):
             rejected.clear()
         if not rejected or candidate.now_s > rejected[-1].now_s:
             rejected.append(candidate)
@@ -436,13 +437,15 @@ class FixTracker:
             return True
         return False
 
-    def _can_follow(self, last: _Accepted, candidate: _Accepted, is_derived: bool) -> bool:
+    def _can_follow(self, last: _Accepted, candidate: _Accepted) -> bool:
         gap_s = candidate.now_s - last.now_s
-        slack_mps = SPEED_NOISE_MPS + (
-            2.0 * mps(self.settings.derived_speed_error_mph) if is_derived else 0.0
-        )
+        slack_mps = SPEED_NOISE_MPS
+        if last.derived or candidate.derived:
+            slack_mps += 2.0 * mps(self.settings.derived_speed_error_mph)
         change_mps = abs(candidate.speed_mps - last.speed_mps)
-        if change_mps > self.settings.max_accel_mps2 * gap_s + slack_mps:
+        # What was derived from places is no evidence against what the receiver measured.
+        is_evidence = candidate.derived or not last.derived
+        if is_evidence and change_mps > self.settings.max_accel_mps2 * gap_s + slack_mps:
             return False
         reach_m = (max(last.speed_mps, candidate.speed_mps) + slack_mps) * gap_s
         reach_m += self.settings.max_accel_mps2 * gap_s * gap_s / 2.0
