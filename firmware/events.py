@@ -68,7 +68,7 @@ def _grow(one: _Open, finding: Finding, at_s: float) -> tuple[_Open, bool]:
     event = one.event
     if finding.value is not None:
         # A lamp's worst value is its lowest; a speed's is its highest.
-        worse = min if finding.unit == "lux" else max
+        worse = max if finding.unit in ("mph", "km/h") else min
         event = replace(
             event, peak=finding.value if event.peak is None else worse(event.peak, finding.value)
         )

@@ -99,12 +99,6 @@ def test_a_speed_in_knots_is_compared_before_it_is_rounded(knots: float, verdict
     assert (finding.verdict, finding.limit) == (verdict, 55.0)
 
 
-def test_a_speed_that_is_no_number_is_never_compliant() -> None:
-    finding = judge(seen(fix=fix_of(float("nan"))))
-    assert finding.verdict is Verdict.UNKNOWN
-    assert finding.why == "speed is no number"
-
-
 def test_by_day_nothing_is_asked_and_no_limit_is_told() -> None:
     for fix in (fix_of(90.0), NO_FIX):
         finding = judge(seen(fix=fix, dark=DAY))

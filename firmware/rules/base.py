@@ -151,8 +151,6 @@ def judge_speed(
 ) -> Finding:
     """The verdict on a speed whose limit applies; value and error in the limit's own unit."""
     assert clause.limit is not None  # law.py refuses a speed clause without one
-    if math.isnan(value):
-        return cannot_tell(clause, "speed is no number", topic)
     limit = clause.limit.value
     limit_mph = limit if clause.limit.unit == "mph" else limit * MPS_PER_KMH / MPS_PER_MPH
     margin_mph = choices.approach_mph if limit_mph >= 40 else choices.approach_low_mph

@@ -4,7 +4,7 @@ Below half (in config) of its own calibrated level, or below 50 lux at the senso
 calibrated, for 2 s it is out: `unsure`, for one dark element need not break the law (State v.
 Brown, 2014 WI 69). 60 s of riding on with it, counted from when it went dark, is a `violation`,
 by the sun's darkness only. Parked with the engine off is not operation (350.09 annotation); where
-no engine sense is fitted, operation is motion.
+no engine sense is fitted, operation is motion, and without a fix it is not known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
-from firmware.readings import Channel, Light, Missing, Why
+from firmware.readings import Channel, Engine, Light, Missing, Why
 from firmware.rules.base import (
     NEVER,
     Snapshot,
@@ -77,19 +77,14 @@ class LampLit:
         limit_lux = self.choices.uncalibrated_lux
         if on_lux:
             limit_lux = on_lux * self.choices.lamp_on_share
-        fault = self._fault(light, limit_lux, clause.lamp)
-        outage = self._follow(memory, now, is_out=fault is not None)
-        finding = Finding(
-            clause.citation,
-            self._verdict(outage, now),
-            fault or f"{clause.lamp} lamp lit",
-            light.lux,
-            limit_lux,
-            "lux",
-            light.error_lux,
-            topic,
-        )
-        return outage, finding
+        lamp = self._look(clause, light, limit_lux, topic)
+        outage = self._follow(memory, now, is_out=lamp.verdict.is_over)
+        verdict = self._verdict(outage, now)
+        if verdict.is_over and now.is_moving is None and _has_no_sense(now.engine):
+            what = lamp.why.partition(":")[0]
+            why = f"{what}, but not known whether the sled moves"
+            return outage, cannot_tell(clause, why, topic)
+        return outage, lamp if lamp.verdict is verdict else replace(lamp, verdict=verdict)
 
     def _not_demanded(self, now: Snapshot, clause: Clause, topic: str) -> Finding | None:
         """The finding where no lamp is demanded here and now."""
@@ -98,20 +93,27 @@ class LampLit:
         engine = now.engine
         if isinstance(engine, Missing):
             # Without an engine sense, operation is motion; with one that fails it is assumed.
-            if engine.why is Why.NOT_FITTED and not now.is_moving:
+            if _has_no_sense(engine) and now.is_moving is False:
                 return does_not_apply(clause, "not moving", topic)
         elif not engine.is_running and not now.is_moving:
             return does_not_apply(clause, "parked with the engine off is not operation", topic)
         return None
 
-    def _fault(self, light: Light, limit_lux: float, lamp: str) -> str | None:
-        """What is wrong with the light, in a rider's words, and None where it is as it must be."""
+    def _look(self, clause: Clause, light: Light, limit_lux: float, topic: str) -> Finding:
+        """The lamp as it looks now: `unsure` where it is not as it must be, however long."""
+        lamp = clause.lamp
+        red, least = light.red_share if lamp == "tail" else None, self.choices.red_share
         if light.lux < limit_lux:
-            return f"{lamp} lamp out: {light.lux:.0f} lux, needs {limit_lux:.0f}"
-        red_share = light.red_share if lamp == "tail" else None
-        if red_share is not None and red_share < self.choices.red_share:
-            return f"tail lamp not red: {red_share:.0%} of its light is red"
-        return None
+            verdict = Verdict.UNSURE
+            why = f"{lamp} lamp out: {light.lux:.0f} lux, needs {limit_lux:.0f}"
+        elif red is not None and red < least:
+            why = f"tail lamp not red: {red:.0%} of its light is red"
+            unit = "share of red"
+            return Finding(clause.citation, Verdict.UNSURE, why, red, least, unit, topic=topic)
+        else:
+            verdict, why = Verdict.COMPLIANT, f"{lamp} lamp lit"
+        error = light.error_lux
+        return Finding(clause.citation, verdict, why, light.lux, limit_lux, "lux", error, topic)
 
     def _follow(self, memory: Outage, now: Snapshot, *, is_out: bool) -> Outage:
         """The outage as it stands now, and when it must be looked at again."""
@@ -140,3 +142,8 @@ class LampLit:
             return Verdict.COMPLIANT
         long_enough = outage.ridden_s >= self.choices.lamp_violation_s - ROUNDING_S
         return Verdict.VIOLATION if long_enough and now.dark.may_accuse else Verdict.UNSURE
+
+
+def _has_no_sense(engine: Engine | Missing) -> bool:
+    """Whether no engine sense was ever fitted."""
+    return isinstance(engine, Missing) and engine.why is Why.NOT_FITTED
