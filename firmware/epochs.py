@@ -247,7 +247,9 @@ class Assembler:
         name = sentence.talker + sentence.kind
         for draft in reversed(self._open):
             if draft.time_s == sentence.time_s:
-                return None if name in draft.kinds else draft
+                if name not in draft.kinds:
+                    return draft
+                break
         if sentence.kind != "GLL" or not self._open or sentence.time_s is None:
             return None
         newest = self._open[-1]
