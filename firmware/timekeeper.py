@@ -2,14 +2,15 @@
 
 A date is pinned to an instant of the monotonic clock and carried on from there, so a step of any
 other clock moves nothing. GPS wins over the battery clock, and the battery clock is believed only
-above the floor. Before either there is no date.
+from the floor to ten years above it. Before either there is no date.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 
+from firmware.dates import believable_date
 from firmware.readings import Fix, RtcTime
 
 GPS_ERROR_S = 0.5
@@ -36,7 +37,8 @@ class Timekeeper:
 
     def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
         """Pins the battery clock's date where no satellite has given one."""
-        if self.source != "gps" and rtc.utc >= datetime.combine(self.floor, time(), UTC):
+        day = rtc.utc.date()
+        if self.source != "gps" and believable_date(day, self.floor) == day:
             self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
 
     def utc(self, at_s: float) -> datetime | None:
