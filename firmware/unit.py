@@ -37,6 +37,9 @@ SELF_TEST_S = 1.0
 SELF_TEST = Cues(LightCue.RED, HapticCue.TAP, ToneCue.CHIRP, True)
 
 
+CLOSE_S = 5.0
+"""The longest that the last seal may take, in the world's seconds; a slow card needs some."""
+
 BY = "daemon"
 """Who says that the watch begins: the first record that is judged, so that a replay of the journal
 judges from the same instant."""
@@ -191,6 +194,8 @@ class Unit:
         if self._feed is not None:
             self._feed.push(state_of(self.monitor, self._at_s))
             self._feed.stop()
-        if self._journal is not None and not self._journal.close(self._at_s, self._ended_why):
+        if self._journal is not None and not self._journal.close(
+            self._at_s, self._ended_why, CLOSE_S
+        ):
             log.error("the journal could not be closed in time: the next start finishes it")
         self._notifier.close()
