@@ -58,7 +58,7 @@ class Unit(Section, frozen=True):
             Meta(
                 ge=1900,
                 le=2100,
-                description="Model year. Without it the duties of a new sled are judged.",
+                description="Model year; without it a sled counts as new. Not used by this version.",
             ),
         ]
         | None
@@ -85,7 +85,10 @@ class Rider(Section, frozen=True):
 
     born: (
         Annotated[
-            date, Meta(description="Date of birth. Without it no duty that depends on age is told.")
+            date,
+            Meta(
+                description="Date of birth, for duties that depend on age. Not used by this version."
+            ),
         ]
         | None
     ) = None
@@ -118,7 +121,8 @@ class Gps(Section, frozen=True):
         Meta(
             ge=0.1,
             le=25,
-            description="Fixes a second that the receiver sends; used until its own rate is seen.",
+            description="Fixes a second that the receiver sends, which `baud` must be able to carry; "
+            "the unit judges by the rate that it sees.",
         ),
     ] = 1.0
     speed_error_mph: Annotated[
@@ -274,7 +278,10 @@ class Journal(Section, frozen=True):
     owner_key: (
         Annotated[
             PathText,
-            Meta(description="The owner's public key; closed segments are encrypted to it."),
+            Meta(
+                description="The owner's public key, to encrypt closed segments to. This version does not "
+                "encrypt, and so refuses it."
+            ),
         ]
         | None
     ) = None
@@ -295,7 +302,7 @@ class Feed(Section, frozen=True):
 
 
 class Link(Section, frozen=True):
-    """The service port; each way in is shut until it is named."""
+    """The service port; each way in is shut until it is named. Not used by this version."""
 
     serial: (
         Annotated[PathText, Meta(description="A serial line, like /dev/ttyGS0 (USB gadget).")]
@@ -307,7 +314,7 @@ class Link(Section, frozen=True):
 
 
 class Page(Section, frozen=True):
-    """The live web page."""
+    """The live web page. Not used by this version."""
 
     host: Annotated[
         str,

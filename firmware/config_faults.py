@@ -61,6 +61,7 @@ def check_agreement(accepted: Accepted) -> list[str]:
         *_check_pins(accepted),
         *_check_addresses(accepted),
         *_check_line(accepted),
+        *_check_promises(accepted),
     ]
 
 
@@ -263,3 +264,10 @@ def _check_line(accepted: Accepted) -> Iterator[str]:
                 f"{baud / 20 / SENTENCE_CHARS:.1f} at {baud} baud: RMC and GGA take {needed} "
                 f"letters a second, and the line carries {baud // 10}."
             )
+
+
+def _check_promises(accepted: Accepted) -> Iterator[str]:
+    key = accepted.get("[journal] owner_key")
+    if key is not None:
+        # to take the key and keep the ride in the clear would be a promise that is not kept
+        yield f"[journal] owner_key = {shown(key)}: must be left out: this version can't encrypt."

@@ -103,6 +103,8 @@ def test_faults_between_keys_are_told_along_with_faults_of_keys() -> None:
         ("[gps]\nrate_hz = inf\n", "[gps] rate_hz = inf: must be a number from 0.1 to 25."),
         ("[gps]\nrate_hz = true\n", "[gps] rate_hz = true: must be a number from 0.1 to 25."),
         ("[gps]\nport = ''\n", '[gps] port = "": must be a path.'),
+        ("[journal]\nowner_key = '/k.pub'\n",
+         '[journal] owner_key = "/k.pub": must be left out: this version can\'t encrypt.'),
         ("[button]\npin = 28\n", "[button] pin = 28: must be a BCM pin number from 0 to 27."),
         ("[button]\npin = 22.0\n", "[button] pin = 22: must be a BCM pin number from 0 to 27."),
         ("[journal]\nquota_mb = 0\n",
