@@ -58,7 +58,7 @@ class Unit(Section, frozen=True):
             Meta(
                 ge=1900,
                 le=2100,
-                description="Model year; without it a sled counts as new. Not used by this version.",
+                description="Model year; without it, a new sled. Not used by this version.",
             ),
         ]
         | None
@@ -86,9 +86,7 @@ class Rider(Section, frozen=True):
     born: (
         Annotated[
             date,
-            Meta(
-                description="Date of birth, for duties that depend on age. Not used by this version."
-            ),
+            Meta(description="Date of birth, for duties by age. Not used by this version."),
         ]
         | None
     ) = None
@@ -121,7 +119,7 @@ class Gps(Section, frozen=True):
         Meta(
             ge=0.1,
             le=25,
-            description="Fixes a second that the receiver sends, which `baud` must be able to carry; "
+            description="Fixes a second that the receiver sends, which `baud` must carry; "
             "the unit judges by the rate that it sees.",
         ),
     ] = 1.0
@@ -279,8 +277,8 @@ class Journal(Section, frozen=True):
         Annotated[
             PathText,
             Meta(
-                description="The owner's public key, to encrypt closed segments to. This version does not "
-                "encrypt, and so refuses it."
+                description="The owner's public key, to encrypt closed segments to. "
+                "This version does not encrypt, and so refuses it."
             ),
         ]
         | None
