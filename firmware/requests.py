@@ -100,10 +100,13 @@ class Requests:
             self._show("", math.inf)
             return Effect.NOTHING
         last = self._marks[-1] if self._marks else None
-        if last is not None and at_s - last.made_s <= SECOND_HOLD_S:
-            if last.feature.kind == "person":
-                self._marks.pop()
-            return self._mark("shanty", at_s, fix)
+        if (
+            last is not None
+            and last.feature.kind == "person"
+            and at_s - last.made_s <= SECOND_HOLD_S
+        ):
+            self._marks.pop()
+            return self._mark_at("shanty", at_s, last.place)  # the first hold's place is meant
         return self._mark("person", at_s, fix)
 
     def _mark(self, kind: str, at_s: float, fix: Fix | Missing) -> Effect:
@@ -111,8 +114,10 @@ class Requests:
             return self._refuse("MARK PERSON\nOR SHANTY", at_s)
         if isinstance(fix, Missing):
             return self._refuse("NO GPS FIX\nNOT MARKED", at_s)
-        place = (fix.lat_deg, fix.lon_deg)
-        corner = (fix.lon_deg, fix.lat_deg)
+        return self._mark_at(kind, at_s, (fix.lat_deg, fix.lon_deg))
+
+    def _mark_at(self, kind: str, at_s: float, place: tuple[float, float]) -> Effect:
+        corner = (place[1], place[0])
         name = f"mark-{at_s:.1f}"
         feature = Feature(kind, name, "marked by the rider", "point", ((corner,),))
         life_s = PERSON_S if kind == "person" else SHANTY_S
