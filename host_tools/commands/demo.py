@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from firmware.clock import Clock
 from firmware.errors import SledwardenError
 from firmware.journal.reader import boots
 
@@ -26,7 +26,7 @@ START_S = 15.0
 END_S = 10.0
 """The longest that a program may take to end in order."""
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 console = Console(stderr=True)
 
 
@@ -100,13 +100,14 @@ def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 def _wait_for_feed(unit: subprocess.Popen[bytes], feed: Path, log_path: Path) -> None:
-    until_s = time.monotonic() + START_S
+    clock = Clock()
+    until_s = clock.mono_s() + START_S
     while not feed.exists():
-        if unit.poll() is not None or time.monotonic() > until_s:
+        if unit.poll() is not None or clock.mono_s() > until_s:
             raise SledwardenError(
                 str(log_path), "the daemon did not start.", f"Its last words: {_tail(log_path)}"
             )
-        time.sleep(0.05)
+        clock.sleep(0.05)
 
 
 def _watch(unit: subprocess.Popen[bytes], feed: Path) -> bool:
@@ -114,9 +115,10 @@ def _watch(unit: subprocess.Popen[bytes], feed: Path) -> bool:
     glass = subprocess.Popen(
         [sys.executable, "-m", "firmware.dash.main", "--feed", str(feed), "--panel", "terminal"]
     )
+    clock = Clock()
     try:
         while unit.poll() is None:
-            time.sleep(0.1)
+            clock.sleep(0.1)
             if glass.poll() is not None:  # the glass fell: the unit goes on, and so do we
                 unit.wait()
     except KeyboardInterrupt:

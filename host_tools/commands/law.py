@@ -16,7 +16,7 @@ from firmware.law import COVERAGES, Clause, load
 DRIVES = Path(__file__).parents[2] / "tests" / "drives"
 """The rides that prove the verdicts; they stand in a clone, not in an installed package."""
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
