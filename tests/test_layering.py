@@ -108,7 +108,7 @@ DOORS: dict[str, tuple[str, ...]] = {
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")
 """The only files that import by a name that stands in a table."""
 
-CLOCK_MAY = ("firmware.clock", "firmware.buses.*_fake", "host_tools.commands.demo")
+CLOCK_MAY = ("firmware.clock", "firmware.buses.*_fake")
 """The one place that asks what time it is; a fake's far end, and who waits for a process, apart."""
 
 CLOCK_CALLS = frozenset({
