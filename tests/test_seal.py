@@ -15,6 +15,7 @@ from journal_samples import torn, written
 from firmware.errors import JournalError
 from firmware.journal import folder, seal, segment
 from firmware.journal.seal import Key, Seal, Verdict
+from firmware.journal.segment import Message
 
 
 def _only(path: Path) -> Path:
@@ -231,6 +232,38 @@ def test_no_word_of_a_seal_can_be_changed(closed: Path, field: str, value: objec
     chunk = segment.framed(segment.packed([changed.message()]))
     forged = content[: stamp.offset] + chunk.framed + content[stamp.end :]
     assert seal.check_segment("s", forged).verdict is Verdict.TAMPERED
+
+
+def _with_last_seal(content: bytes, changed: Message) -> bytes:
+    """The file with another message as its closing seal, and the ending that goes with it."""
+    stamp = segment.scan(content).seals[-1]
+    chunk = segment.framed(segment.packed([changed]))
+    forged = content[: stamp.offset] + chunk.framed
+    return forged + segment.scan(forged).ending.written(len(forged))
+
+
+def test_the_closing_seal_has_no_later_one_and_yet_none_of_it_can_be_changed(closed: Path) -> None:
+    content = _only(closed).read_bytes()
+    message = segment.scan(content).seals[-1].message
+    told = seal.parse(message.text)
+    assert told is not None
+    assert _with_last_seal(content, message) == content
+    unsigned = msgspec.structs.replace(told, signature="0" * 128)
+    forgeries = {
+        "a seal's signature is false": unsigned.message(),
+        "a seal was changed": message._replace(text=message.text + b" "),
+        "a seal's times or number were changed": message._replace(
+            log_time_ns=message.log_time_ns + 1
+        ),
+    }
+    for what, forged in forgeries.items():
+        report = seal.check_segment("s", _with_last_seal(content, forged))
+        assert report.verdict is Verdict.TAMPERED
+        assert [one.what for one in report.reasons] == [what]
+    for field in ("sequence", "publish_time_ns"):
+        forged = message._replace(**{field: getattr(message, field) + 1})
+        report = seal.check_segment("s", _with_last_seal(content, forged))
+        assert report.verdict is Verdict.TAMPERED
 
 
 def test_records_taken_out_put_in_or_reordered_are_told(closed: Path) -> None:

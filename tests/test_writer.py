@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,7 +26,9 @@ from firmware.errors import JournalError
 from firmware.findings import Finding, Verdict
 from firmware.journal import finish, folder, reader, seal, segment
 from firmware.journal.folder import Storage
-from firmware.journal.record import Close, Finished, Gap, Start
+from firmware.journal.open_segment import OpenSegment
+from firmware.journal.record import Close, Finished, Gap, Start, encode
+from firmware.journal.segment import Message
 from firmware.journal.writer import ROLL_S, Health, Journal
 from firmware.readings import Channel, Disk, Engine, Fix, Missing, Reading, Why
 
@@ -267,6 +270,7 @@ def test_put_never_waits_for_a_disk_that_stalls_and_the_loss_is_a_gap(tmp_path: 
     assert gaps[0].why == "the disk was too slow"
     assert sum(record == NOTE for _, record in got) + lost == count + 4
     assert [at_s for at_s, _ in got] == sorted(at_s for at_s, _ in got)
+    assert (200.0, NOTE) in got
 
 
 def test_a_gap_that_nothing_followed_is_written_at_close(tmp_path: Path) -> None:
@@ -326,6 +330,24 @@ def test_a_disk_that_fails_is_told_and_nothing_is_lost_when_it_comes_back(
     verdict = seal.check(tmp_path / "journal").verdict
     assert verdict in (seal.Verdict.WHOLE, seal.Verdict.POWER_CUT)
     assert (verdict is seal.Verdict.POWER_CUT) == (number == errno.EIO)  # its file is given up
+
+
+def test_what_a_failed_write_left_is_gone_after_a_shorter_one(tmp_path: Path) -> None:
+    storage = FailingStorage()
+    key = seal.Key.make()
+    one = OpenSegment.begin(tmp_path / "000001.mcap", START, [LAW], 1.0, 10**9, key, storage)
+
+    def content(why: str) -> bytes:
+        text = encode(replace(NOTE, why=why), 2.0)
+        return segment.packed([Message(segment.TOPIC_IDS["/finding"], 1, 2 * 10**9, 0, text)])
+
+    storage.write_errno = errno.ENOSPC
+    with pytest.raises(OSError, match="No space left"):
+        one.commit([content("long" * 100_000)], 2 * 10**9, None)
+    storage.write_errno = 0
+    one.commit([content("short")], 2 * 10**9, "close")
+    one.finish()
+    assert seal.check(tmp_path / "000001.mcap").verdict is seal.Verdict.WHOLE
 
 
 def _tmpfs(path: Path, size: str) -> None:
