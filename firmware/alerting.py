@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from firmware.alerts import TABLE, Row
+from firmware.alerts import TABLE, THINGS, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue
 
 LADDER = ((1.3, 3.0), (1.2, 4.0), (1.1, 5.0), (1.0, 6.0))
@@ -51,7 +51,8 @@ class Standing:
     def alert(self, state: str) -> Alert:
         """The alert as a record and as the glass shows it."""
         finding = self.finding
-        thing = finding.why.split(" ", 1)[0].upper()
+        kind = finding.why.split(" ", 1)[0]
+        thing = THINGS.get(kind, kind.replace("_", " ").upper())
         words = self.row.words.format(
             value=finding.value or 0.0, limit=finding.limit or 0.0, unit=finding.unit, thing=thing
         )
@@ -157,12 +158,14 @@ class Alerts:
         raised = self._raised()
         if not raised:
             return Cues(is_watching=is_watching)
-        loud = [one for one in raised if not one.is_acknowledged]
-        haptic = HapticCue.OFF
-        if loud:
-            haptic = loud[0].row.haptic
-            if haptic is HapticCue.TAP and at_s >= (loud[0].raised_s or 0.0) + TAP_S:
-                haptic = HapticCue.OFF
+        felt = {
+            one.row.haptic
+            for one in raised
+            if not one.is_acknowledged
+            and (one.row.haptic is not HapticCue.TAP or at_s < (one.raised_s or 0.0) + TAP_S)
+        }
+        strongest_first = (HapticCue.PULSES, HapticCue.TAP)
+        haptic = next((one for one in strongest_first if one in felt), HapticCue.OFF)
         tones = [one.row.tone for one in raised if at_s < one.sounds_until_s]
         tone = ToneCue.ALARM if ToneCue.ALARM in tones else (tones or [ToneCue.OFF])[0]
         return Cues(raised[0].light, haptic, tone, is_watching)
@@ -202,7 +205,10 @@ def _sound(one: Standing, at_s: float) -> None:
         since_s = one.step_s.setdefault(over, at_s)
         if over > one.sounded and at_s >= since_s + delay_s:
             one.sounded = over
-            one.sounds_until_s = at_s + SOUND_S
+            if (
+                at_s > one.sounds_until_s
+            ):  # while it sounds, a higher step joins in and adds nothing
+                one.sounds_until_s = at_s + SOUND_S
 
 
 def _instants(one: Standing) -> list[float]:

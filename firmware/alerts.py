@@ -62,3 +62,11 @@ TABLE = (
     Row("near-limit",            "speed",      NEAR,  "LIMIT {limit:.0f}",                   _AMBER, _STILL,  _QUIET,  20),
 )
 # fmt: on
+
+THINGS = {
+    "family_land": "HOME LAND",
+    "indian_land": "TRIBE LAND",
+    "race_course": "RACE TRACK",
+    "ski_slide_skate": "SKI AREA",
+}
+"""The word for a kind of zone whose own is over 10 letters, so that AHEAD fits on its line."""
