@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from firmware.config import Clock, Config, Lights, Unit
+from firmware.config import Config, Lights, Unit, with_floor
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
 from firmware.fixes import EpochReport, paced
@@ -186,5 +186,4 @@ def as_wished(config: Config, wishes: Wishes) -> Config:
     zones = config.zones
     if wishes.zones:
         zones = structs.replace(zones, packs=tuple(str(path) for path in wishes.zones))
-    clock = Clock(floor=source.ANY_DATE if wishes.floor is None else wishes.floor)
-    return structs.replace(config, unit=unit, zones=zones, clock=clock)
+    return with_floor(structs.replace(config, unit=unit, zones=zones), wishes.floor)

@@ -233,7 +233,8 @@ def test_the_header_changes_the_configuration() -> None:
     config = drive.config_of(one)
     assert (config.unit.law, config.unit.vehicle) == (("wi",), "motor_vehicle")
     assert config.clock.floor == date(2020, 1, 1)
-    assert drive.config_of(parse("0 end\n", Path("x.drive"))).clock.floor == drive.ANY_DATE
+    dated = parse(f"{START}0 end\n", Path("x.drive"))
+    assert drive.config_of(dated).clock.floor == date(2026, 1, 17)
 
 
 def test_what_lies_near_is_told_after_each_kilometre() -> None:

@@ -104,14 +104,11 @@ def every_sensor() -> Config:
     return parse(_EVERY_SENSOR, "a sled with every part")
 
 
-ANY_DATE = date(1980, 1, 6)
-"""The first day of GPS: the floor of a recording whose dates are believed as they stand."""
-
-
 def config_of(drive: Drive, config: Config | None = None) -> Config:
     """The configuration that a drive is judged by: its own or the given one, with its header.
 
-    A floor that the header does not set lies at `ANY_DATE`. Raises ConfigError.
+    Without a floor in the header it is the day of the drive's own start, so that its battery
+    clock is believed. Raises ConfigError.
     """
     if config is None:
         config = every_sensor() if drive.config is None else load(drive.config)
@@ -121,10 +118,10 @@ def config_of(drive: Drive, config: Config | None = None) -> Config:
     zones = config.zones
     if drive.zones:
         zones = structs.replace(zones, packs=tuple(str(path) for path in drive.zones))
-    return with_floor(
-        structs.replace(config, unit=unit, zones=zones),
-        ANY_DATE if drive.floor is None else drive.floor,
-    )
+    floor = drive.floor
+    if floor is None and drive.start is not None:
+        floor = drive.start.date()
+    return with_floor(structs.replace(config, unit=unit, zones=zones), floor)
 
 
 def tracker(
