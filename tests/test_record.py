@@ -7,6 +7,7 @@ import math
 import struct
 from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -273,3 +274,19 @@ def test_only_the_event_has_values_that_must_be_given_and_may_be_none() -> None:
         if one.default is MISSING and one.default_factory is MISSING and "None" in str(one.type)
     }
     assert found == {("Event", "peak"), ("Event", "limit")}
+
+
+def test_the_document_names_every_topic_its_schema_and_its_keys_in_their_order() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "journal.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `/")]
+    told = [(row[0].strip("| `"), row[1].strip("`")) for row in rows]
+    assert told == [(topic, schema_name(topic)) for topic in TOPICS]
+    same = {"/reading/light.tail", "/reading/light.ambient", "/seal", "/position"}
+    for row, topic in zip(rows, TOPICS, strict=True):
+        properties = schema(topic)["properties"]
+        if topic.startswith("/reading/"):
+            properties = properties["value"]["properties"]
+        keys = [key for key in properties if key != "at_s"]
+        assert topic in same or [one for one in keys if f"`{one}`" not in row[2]] == [], topic
+    for key in schema("/seal")["properties"]:
+        assert f"`{key}`" in text
