@@ -131,13 +131,14 @@ class World:
         return None if self._rtc is None else self._rtc[0] + timedelta(seconds=at_s - self._rtc[1])
 
     def ambient_lux(self, at_s: float) -> float:
-        """The light of the sky; one that follows the sun is worked out every 10 s."""
+        """The light of the sky; one that follows the sun is that of the last whole second."""
         if self._ambient_lux is not None:
             return self._ambient_lux
-        if not 0.0 <= at_s - self._sky[0] < 10.0:
-            utc = self.utc(at_s)
+        second_s = math.floor(at_s)
+        if second_s != self._sky[0]:
+            utc = self.utc(second_s)
             if self._place is not None and utc is not None:
-                self._sky = (at_s, sky_lux(sun_altitude_deg(*self._place, utc)))
+                self._sky = (second_s, sky_lux(sun_altitude_deg(*self._place, utc)))
         return self._sky[1]
 
 

@@ -55,7 +55,8 @@ SURROUNDINGS_M = 2000.0
 MOVED_M = 1000.0
 
 _REFUSED = ("eio", "nack", "hang")
-_FULL_LUX = 54_612.5  # BH1750: count 65,535
+_COUNTS_PER_LUX = 1.2  # BH1750, at its default measurement time
+_FULL_LUX = 65_535 / _COUNTS_PER_LUX
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +214,10 @@ class _Bench:
             case Plug(is_in=False):
                 unplugged = Missing(Why.NO_ANSWER, "the receiver was unplugged")
                 yield at_s, Reading(Channel.FIX, unplugged, at_s, GPS)
-            case EngineRuns() | TetherTurns():
-                yield from self.look(at_s, _CONTACTS)
+            case EngineRuns():
+                yield from self._engine(at_s)
+            case TetherTurns():
+                yield from self._tether(at_s)
             case Button(kind="press"):
                 if self._config.button is not None:
                     yield at_s, Reading(Channel.BUTTON, Press("press"), at_s, PINS)
@@ -227,7 +230,8 @@ class _Bench:
     def look(self, at_s: float, order: int) -> Iterator[tuple[float, Reading]]:
         """The readings of one kind of sensor at its own beat."""
         if order == _CONTACTS:
-            yield from self._contacts(at_s)
+            yield from self._engine(at_s)
+            yield from self._tether(at_s)
         elif order == _RTC:
             yield from self._rtc(at_s)
         elif order == _LIGHTS:
@@ -238,10 +242,12 @@ class _Bench:
         elif order == _HOLD and self._config.button is not None:
             yield at_s, Reading(Channel.BUTTON, Press("hold"), at_s, PINS)
 
-    def _contacts(self, at_s: float) -> Iterator[tuple[float, Reading]]:
+    def _engine(self, at_s: float) -> Iterator[tuple[float, Reading]]:
         if self._config.engine is not None:
             engine = Engine(self._world.is_running)
             yield at_s, Reading(Channel.ENGINE, engine, at_s, PINS, CONTACT_FRESH_S)
+
+    def _tether(self, at_s: float) -> Iterator[tuple[float, Reading]]:
         if self._config.tether is not None:
             tether = Tether(self._seen_tether(self._config.tether.contact == "closed_when_in"))
             yield at_s, Reading(Channel.TETHER, tether, at_s, PINS, CONTACT_FRESH_S)
@@ -288,6 +294,8 @@ class _Bench:
             return Missing(Why.SATURATED, "a full count: too much light")
         if fault == "zeros":
             lux = 0.0
+        if eye.chip == "bh1750":
+            lux = round(lux * _COUNTS_PER_LUX) / _COUNTS_PER_LUX
         return Light(lux, 0.2 * lux + 2.5, red_share)
 
     def _hear(self, octets: bytes, at_s: float) -> Iterator[tuple[float, Reading]]:
