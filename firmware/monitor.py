@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -41,6 +41,8 @@ from firmware.sky import Sky
 from firmware.timekeeper import Timekeeper
 from firmware.units import mph
 from firmware.zones import Nearby
+
+A_SECOND = timedelta(seconds=1)
 
 JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
@@ -100,7 +102,14 @@ class Monitor:
             for channel in Channel
         }
         self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
-        self._tells_time = any(one.clause.when == "clock" for one in self._watched)
+        self._by_clock = [one for one in self._watched if one.clause.when == "clock"]
+        self._turns = {
+            at
+            for one in self._by_clock
+            for at in (one.clause.from_time, one.clause.to_time)
+            if at is not None
+        }
+        self._turns_s = math.inf
         self.sky = sky
         self.timekeeper = timekeeper
         self.alerts = alerts
@@ -180,6 +189,8 @@ class Monitor:
                 touched += self._replace(channel, Held(word, held.mono_s), at_s)
         if self.sky.due_s() <= at_s:
             touched += self._look_at_sky(at_s)
+        if self._turns_s <= at_s:
+            touched += self._look_at_clock(at_s)
         if self.requests.pass_time(at_s) is Effect.JUDGE_AGAIN:
             touched += self._watched
         touched += [one for one in self._watched if one.memory.due_s <= at_s]
@@ -191,15 +202,19 @@ class Monitor:
         if isinstance(value, Press | Request):
             return self._obey(value, at_s, outcome)
         held = self.held[reading.channel]
+        lapses_s = math.inf
+        if reading.fresh_s is not None:
+            lapses_s = reading.mono_s + reading.fresh_s
+            if lapses_s <= at_s and not isinstance(value, Missing):
+                value = Missing(Why.STALE, f"came {at_s - reading.mono_s:.1f} s late")
+        if not _is_finite(value):
+            value = Missing(Why.NOT_TRUSTED, "a figure is no number")
         if isinstance(value, Missing):
             lasts = not isinstance(held.value, Missing) and held.lapses_s != math.inf
             if lasts and value.why is not Why.NOT_FITTED:
                 held.next_word = value
                 return []
             return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
-        lapses_s = math.inf
-        if reading.fresh_s is not None:  # one that comes too late lapses at once, not in the past
-            lapses_s = max(reading.mono_s + reading.fresh_s, at_s)
         return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
 
     def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
@@ -211,11 +226,11 @@ class Monitor:
                 before = self.timekeeper.utc(at_s)
                 self.timekeeper.take_fix(fix, held.mono_s)
                 self.sky.take_place(fix.lat_deg, fix.lon_deg)
-                self._notice_step(before, at_s)
+                touched += self._notice_step(before, at_s)
             case RtcTime() as rtc:
                 before = self.timekeeper.utc(at_s)
                 self.timekeeper.take_rtc(rtc, held.mono_s)
-                self._notice_step(before, at_s)
+                touched += self._notice_step(before, at_s)
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         elif channel is Channel.LIGHT_AMBIENT:
@@ -225,11 +240,13 @@ class Monitor:
             touched += self._look_at_sky(at_s)
         return touched
 
-    def _notice_step(self, before: datetime | None, at_s: float) -> None:
-        """Asks the sun anew after the date itself has moved by over a second."""
+    def _notice_step(self, before: datetime | None, at_s: float) -> list[Watched]:
+        """Asks the sun and the clock anew after the date itself has moved by over a second."""
         after = self.timekeeper.utc(at_s)
-        if before is None or after is None or abs((after - before).total_seconds()) > 1.0:
-            self.sky.forget_sun()
+        if before == after or (before and after and abs(after - before) <= A_SECOND):
+            return []
+        self.sky.forget_sun()
+        return self._look_at_clock(at_s)
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
         effect = self.requests.take(value, at_s, self.fix, self.is_standing)
@@ -243,6 +260,12 @@ class Monitor:
             return []
         self.dark = dark
         return self._in_darkness
+
+    def _look_at_clock(self, at_s: float) -> list[Watched]:
+        """The clauses that go by the clock; finds out when civil time next opens or closes one."""
+        turns_s = self.timekeeper.next_turn_s(self._turns, self.time_zone, at_s)
+        self._turns_s = max(turns_s, at_s + 0.001)  # at a huge uptime less would not be later
+        return self._by_clock
 
     def _refresh_nearby(self) -> None:
         value = self.held[Channel.SURROUNDINGS].value
@@ -264,6 +287,7 @@ class Monitor:
         outcome.events += [(at_s, one) for one in self.events.follow(self.findings, at_s)]
         self.next_due_s = min(
             self.sky.due_s(),
+            self._turns_s,
             self.requests.due_s(at_s),
             self.alerts.due_s(at_s),
             self.events.due_s(at_s),
@@ -297,7 +321,7 @@ class Monitor:
             nearby=self.nearby,
             marks=self.requests.marks,
             dark=self.dark,
-            local=self.local(at_s) if self._tells_time else None,
+            local=self.local(at_s) if self._by_clock else None,
             modes=self.requests.modes,
         )
 
@@ -319,6 +343,19 @@ class Monitor:
         if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
             return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
         return Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
+
+
+def _is_finite(value: Value) -> bool:
+    """Whether every figure is a number: NaN is not above any limit and would read as compliant."""
+    match value:
+        case Fix():
+            place = value.lat_deg + value.lon_deg + value.error_m
+            return math.isfinite(
+                place + value.speed_mps + value.error_mps + (value.track_deg or 0.0)
+            )
+        case Light():
+            return math.isfinite(value.lux + value.error_lux + (value.red_share or 0.0))
+    return True
 
 
 def build(

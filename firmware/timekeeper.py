@@ -7,8 +7,11 @@ from the floor to ten years above it. Before either there is no date.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from firmware.dates import believable_date
 from firmware.readings import Fix, RtcTime
@@ -52,6 +55,24 @@ class Timekeeper:
         if self._pinned_utc is None:
             return None
         return self._error_s + DRIFT_S_PER_S * abs(at_s - self._pinned_s)
+
+    def next_turn_s(self, times: Iterable[time], zone: ZoneInfo, at_s: float) -> float:
+        """The next instant after `at_s` at which civil time comes to one of these times of day.
+
+        Infinite while there is no date. An hour that is told twice in autumn comes twice.
+        """
+        utc = self.utc(at_s)
+        if utc is None:
+            return math.inf
+        today = utc.astimezone(zone).date()
+        turns = (
+            datetime.combine(today + timedelta(days=days), at, zone).replace(fold=fold)
+            for at in times
+            for days in (0, 1)
+            for fold in (0, 1)
+        )
+        left_s = ((turn.astimezone(UTC) - utc) / timedelta(seconds=1) for turn in turns)
+        return at_s + min((left for left in left_s if left > 0.0), default=math.inf)
 
     def _pin(self, utc: datetime, mono_s: float, error_s: float, source: str) -> None:
         self._pinned_utc, self._pinned_s = utc, mono_s
