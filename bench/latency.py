@@ -1,0 +1,148 @@
+"""From the end of a sentence to the red pin: the unit, and the loop that anyone would write."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench.line import ENVIRONMENT, ROOT, Line, wait_ready
+from bench.report import Column, Figures, Table, quantile
+
+SIDES = {
+    "unit": "sledwarden",
+    "kept": "sledwarden with journal and feed",
+    "naive": "naive: readline + pynmea2",
+}
+WARM_UP = 0.02
+"""This share at the beginning of each run is not counted."""
+
+SETTLE_S = 0.3
+
+NOTE = (
+    "A writer's process stamps monotonic_ns just before it writes the end of an RMC to a "
+    "pseudo-terminal; the red mock pin stamps its change. Speeds of 60 and 40 mph in turn after "
+    "dark, so that every RMC turns the light: the alert table with clear_s = 0 and, in the unit, "
+    "the gate of acceleration open. With the journal every turn is an event of its own, sealed "
+    "and synced at once: far more than a ride has. The naive loop judges with the same monitor "
+    "and sets the same lights, with no thread, queue, gate, timer or journal. Runs alternate; the "
+    "first 2 % of each is dropped. ratio: of p50, to sledwarden's."
+)
+
+COLUMNS = (
+    Column("input", "input"),
+    Column("side", "program"),
+    Column("samples", "samples", ",d"),
+    Column("p50_us", "p50 us", ",.0f"),
+    Column("p90_us", "p90 us", ",.0f"),
+    Column("p99_us", "p99 us", ",.0f"),
+    Column("max_us", "max us", ",.0f"),
+    Column("ratio", "ratio", ".2f"),
+    Column("cpu_percent", "CPU % of a core", ".2f"),
+    Column("missed", "missed", ",d"),
+)
+
+
+@dataclass(slots=True)
+class _Tally:
+    latencies_us: list[float] = field(default_factory=list)
+    medians_us: list[float] = field(default_factory=list)
+    cpu_percents: list[float] = field(default_factory=list)
+    missed: int = 0
+
+
+def measure(share: float, say: Callable[[str], None]) -> Table:
+    """Runs all sides in turn; `share` of 10,000 sentences and of 1,000 epochs."""
+    table = Table("latency", "End of a sentence to the pin", COLUMNS, note=NOTE)
+    plans = (
+        ("RMC at 100 Hz", "rmc", round(10_000 * share), 4),
+        ("6 sentences at 10 Hz, 115,200 baud", "paced", round(1_000 * share), 2),
+    )
+    for name, mode, count, blocks in plans:
+        tallies = {side: _Tally() for side in SIDES}
+        block = max(50, round(count / blocks / 2.0 / (1.0 - WARM_UP)) * 2)  # even: it ends dark
+        for number in range(max(1, round(count / block))):
+            for side, tally in tallies.items():
+                say(f"latency: {name}, {SIDES[side]}, block {number + 1}")
+                _run(side, mode, block, tally)
+        table.rows += _rows(name, tallies)
+    return table
+
+
+def _run(side: str, mode: str, count: int, tally: _Tally) -> None:
+    """One block of one side."""
+    with (
+        tempfile.TemporaryDirectory(prefix="sledwarden-bench-") as folder,
+        Line(mode, count) as line,
+    ):
+        out = Path(folder) / "account.json"
+        command = [sys.executable, "-m", "bench.side", side, line.port, str(out), folder]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE
+        ) as process:
+            try:
+                wait_ready(process)
+                line.begin()
+                stamps_ns = line.wait()
+                _settle(process)
+            finally:
+                process.send_signal(signal.SIGTERM)
+        account = json.loads(out.read_text())
+    _count(stamps_ns, account, tally)
+
+
+def _settle(process: subprocess.Popen[bytes]) -> None:
+    """Lets the last sentence be judged."""
+    try:
+        process.wait(SETTLE_S)
+    except subprocess.TimeoutExpired:
+        return
+    raise ChildProcessError(f"{process.args!r} ended by itself")
+
+
+def _count(stamps_ns: list[int], account: Figures, tally: _Tally) -> None:
+    """Joins the n-th change of the pin to the n-th sentence.
+
+    A light that was held up for longer than its flash lasts goes dark by itself, before the
+    sentence that darkens it: that one is missed, and so is a run whose changes can't be joined.
+    """
+    changes = account["changes"][: len(stamps_ns)]
+    tally.cpu_percents.append(100.0 * account["cpu_s"] / account["wall_s"])
+    wanted = [number % 2 == 0 for number in range(len(stamps_ns))]
+    if [is_high for _, is_high in changes] != wanted:
+        tally.missed += len(stamps_ns)
+        return
+    pairs = list(zip(stamps_ns, changes, strict=True))[round(len(stamps_ns) * WARM_UP) :]
+    took_us = [(changed_ns - stamp_ns) / 1e3 for stamp_ns, (changed_ns, _) in pairs]
+    known_us = [one for one in took_us if one >= 0.0]
+    tally.missed += len(took_us) - len(known_us)
+    tally.latencies_us += known_us
+    tally.medians_us.append(median(known_us))
+
+
+def _rows(name: str, tallies: dict[str, _Tally]) -> list[Figures]:
+    rows: list[Figures] = []
+    ours = tallies["unit"].latencies_us
+    for side, tally in tallies.items():
+        row: Figures = {"input": name, "side": SIDES[side], "missed": tally.missed}
+        if tally.latencies_us:
+            ordered = sorted(tally.latencies_us)
+            row |= {
+                "samples": len(ordered),
+                "p50_us": quantile(ordered, 0.5),
+                "p90_us": quantile(ordered, 0.9),
+                "p99_us": quantile(ordered, 0.99),
+                "max_us": ordered[-1],
+                "p50_us_of_blocks": tally.medians_us,
+                "cpu_percent": median(tally.cpu_percents),
+            }
+            if ours:
+                row["ratio"] = row["p50_us"] / median(ours)
+        rows.append(row)
+    return rows
