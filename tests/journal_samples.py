@@ -16,6 +16,7 @@ from firmware.readings import Channel, Fix, Light, Missing, Reading, Why
 
 DAY = datetime(2026, 1, 17, 22, 0, tzinfo=UTC)
 START = Start("sled-7", "0.1.0", "snowmobile", ("wi",), {"lake.gpkg": "ab" * 32})
+NOTE = Finding("350.10(1)(gm)", Verdict.COMPLIANT, "by day")
 LAW = ("wi.toml", b"# a law pack\nname = 'wi'\n")
 CONFIG = ("sledwarden.toml", b"[unit]\nid = 'sled-7'\n")
 
