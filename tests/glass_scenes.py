@@ -46,6 +46,7 @@ NO_FIX = replace(
     speed_mph=None,
     limit_mph=None,
     gps="no fix: the receiver says V",
+    cues=Cues(),
     findings=(
         Finding(NIGHT, Verdict.UNKNOWN, "no fix", topic="speed"),
         Finding("350.10(1)(g)", Verdict.UNKNOWN, "no fix", topic="zone"),

@@ -39,7 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs until Ctrl-C or SIGTERM; returns the exit code."""
     asked = _parser().parse_args(arguments)
     logging.basicConfig(format="sledwarden-dash: %(message)s", level=logging.WARNING)
-    signal.signal(signal.SIGTERM, _end)
     try:
         path, word, fitting = _settle(asked)
         panel: Panel = load_part("panel", word).fit(fitting)
@@ -47,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(fault, file=sys.stderr)  # noqa: T201 - the answer to who typed the command
         return 2
     client = FeedClient(path)
+    signal.signal(signal.SIGTERM, _end)
     try:
         follow(client, panel)
     except KeyboardInterrupt:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
-import sys
 import threading
-from typing import TextIO
 
 from firmware.findings import Alert, HapticCue, ToneCue
 from firmware.state import State
@@ -20,8 +19,12 @@ class Console:
 
     name = "console"
 
-    def __init__(self, out: TextIO | None = None) -> None:
-        self._out = out if out is not None else sys.stdout
+    def __init__(self, descriptor: int = 1) -> None:
+        """Writes to standard output, or to another open descriptor.
+
+        Not through `sys.stdout`: its lock, held by a write that waits, would hang the exit.
+        """
+        self._descriptor = descriptor
         self._lines: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
         self._left_out = 0
         self._state: State | None = None
@@ -50,10 +53,11 @@ class Console:
 
     def _run(self) -> None:
         while (line := self._lines.get()) is not None:
+            rest = line.encode() + b"\n"
             try:
-                self._out.write(line + "\n")
-                self._out.flush()
-            except (OSError, ValueError):  # the reader has gone, or the stream is closed
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+            except OSError:  # the reader has gone
                 return
 
 
