@@ -14,7 +14,8 @@ class State:
 
     `limit_mph` is the lowest speed limit that applies here and now, `limit_clause` its citation.
     `alert` is the one that wins the glass; `alerts` are all that stand. `not_watched` says, a
-    line each, which duty can't be watched and why. `lamps` holds lit, out, unknown or not fitted.
+    line each, which duty can't be watched and why. `head_lamp` and `tail_lamp` are lit, out, not
+    needed, unknown or not fitted.
     """
 
     at_s: float

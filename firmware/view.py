@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from firmware.findings import Finding, Verdict
+from firmware.findings import Verdict
 from firmware.monitor import JOURNAL, Monitor
 from firmware.readings import Channel, Disk, Engine, Fix, Missing, Receiver, Tether, Why
 from firmware.state import State
-from firmware.units import ft, mph
+from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
+from firmware.zones import Nearby
 
 AHEAD = "zone-ahead"
 NEARBY_KINDS = ("dwelling", "shanty", "person")
+MPH_OF = {"mph": 1.0, "km/h": MPS_PER_KMH / MPS_PER_MPH}
 
 
 def state_of(monitor: Monitor, at_s: float) -> State:
@@ -33,8 +35,8 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         speed_mph=None if here is None else mph(here.speed_mps),
         speed_error_mph=None if here is None else mph(here.error_mps),
         track_deg=None if here is None else here.track_deg,
-        limit_mph=None if limit is None else limit.limit,
-        limit_clause=limit.clause if limit else "",
+        limit_mph=None if limit is None else limit[0],
+        limit_clause="" if limit is None else limit[1],
         is_dark=monitor.dark.is_dark,
         zone=zone,
         zone_ft=zone_ft,
@@ -59,32 +61,38 @@ def state_of(monitor: Monitor, at_s: float) -> State:
     )
 
 
-def _lowest_limit(monitor: Monitor) -> Finding | None:
-    """The finding with the lowest speed limit that holds here and now; lowest wins."""
+def _lowest_limit(monitor: Monitor) -> tuple[float, str] | None:
+    """The lowest speed limit that holds here and now, in mph, and its clause; lowest wins."""
     limits = [
-        one
+        (one.limit * MPH_OF[one.unit], one.clause)
         for one in monitor.findings.values()
-        if one.limit is not None and one.unit == "mph" and one.topic != AHEAD
+        if one.limit is not None and one.unit in MPH_OF and one.topic != AHEAD
     ]
-    return min(limits, key=lambda one: one.limit or 0.0, default=None)
+    return min(limits, default=None)
 
 
 def _nearest(monitor: Monitor, fix: Fix | None) -> tuple[str, float | None]:
-    if fix is None or isinstance(monitor.nearby, Missing):
+    """What lies nearest of all that the packs and the rider's own marks hold."""
+    if fix is None:
         return "", None
-    near = monitor.nearby.nearest(NEARBY_KINDS, (fix.lat_deg, fix.lon_deg))
-    if near is None:
+    here = (fix.lat_deg, fix.lon_deg)
+    maps = [one for one in (monitor.nearby, monitor.requests.marks) if isinstance(one, Nearby)]
+    nears = [near for one in maps if (near := one.nearest(NEARBY_KINDS, here)) is not None]
+    if not nears:
         return "", None
+    near = min(nears, key=lambda one: one.distance_m)
     return near.feature.kind, ft(near.distance_m)
 
 
 def _lamp(monitor: Monitor, channel: Channel, topic: str) -> str:
-    """lit, out, unknown or not fitted; a lamp that need not be lit is told by its light alone."""
+    """lit, out, not needed, unknown or not fitted."""
     value = monitor.held[channel].value
     if isinstance(value, Missing):
         return "not fitted" if value.why is Why.NOT_FITTED else "unknown"
     for one in monitor.findings.values():
-        if one.topic == topic and one.verdict is not Verdict.UNKNOWN and one.limit is not None:
+        if one.topic == topic and one.verdict is Verdict.UNKNOWN:
+            return "unknown"
+        if one.topic == topic and one.limit is not None:
             return "out" if one.verdict.is_over else "lit"
     return "not needed"
 
@@ -105,8 +113,8 @@ def _journal(monitor: Monitor) -> str:
     match monitor.held[Channel.JOURNAL].value:
         case Disk(free_mb=free_mb, lost_records=lost):
             return f"{free_mb:.0f} MB free" + (f", {lost} records lost" if lost else "")
-        case Missing(why=Why.STARTING):
-            return "starting"
-        case Missing(detail=detail):
-            return f"not kept: {detail}"
+        case Missing(why=Why.STARTING | Why.NOT_FITTED as why):
+            return str(why)
+        case Missing(why=why, detail=detail):
+            return f"not kept: {detail or why}"
     return JOURNAL
