@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import ride, script
+from firmware import ride, script, script_text
 from firmware.errors import DriveError
 from firmware.readings import TetherState
 from firmware.script_text import load, parse
@@ -266,3 +267,21 @@ def test_any_argument_of_a_word_is_read_or_refused(lines: list[tuple[str, str, s
         parse(text, Path("/nowhere/any.drive"))
     except DriveError as fault:
         assert "/nowhere/any.drive:" in str(fault)
+
+
+DOCS = (Path(__file__).parent.parent / "docs" / "drives.md").read_text()
+
+
+def test_the_reference_names_every_word_header_mode_and_fault() -> None:
+    parser = script_text._Parser(Path("/nowhere/any.drive"))
+    for word in parser._words:
+        assert re.search(rf"`{word}[ `]", DOCS), word
+    for header in parser._headers:
+        assert f"`{header}`" in DOCS, header
+    for name in (*script_text.VEHICLES, *script_text.MODES, *script_text.FAULTS):
+        assert f"`{name}`" in DOCS or f" {name}`" in DOCS, name
+
+
+def test_the_reference_s_example_is_a_drive() -> None:
+    example = DOCS.split("```\n")[1]
+    assert parse(example, Path("/nowhere/any.drive")).name == "Over the night limit"
