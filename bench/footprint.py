@@ -26,7 +26,7 @@ NOTE = (
     "10 Hz x 6 sentences at the pace of 115,200 baud. CPU and journal over {window:.0f} s after "
     "2 s of settling; a client reads the feed. --config: a receiver on a pseudo-terminal, no chip "
     "and no pin, for this machine has none. --simulate: every part fitted; the chips' models, the "
-    "mock pins, the drive's thread and its receiver (RMC and GGA, whole epochs) are in the figures. "
+    "mock pins, the drive's thread and its receiver (RMC and GGA, whole epochs) are in it. "
     "The naive loop has mock pins and a monitor, and keeps nothing. fdatasync: counted by strace "
     "in a run of its own."
 )

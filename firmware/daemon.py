@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,12 +34,12 @@ from firmware.monitor import build
 from firmware.notify import Notifier
 from firmware.outputs.console import Console
 from firmware.outputs.feed import Feed
-from firmware.script import Drive
-from firmware.script_text import load as load_drive
-from firmware.simulate import Stage
-from firmware.sources.drive import config_of, every_sensor
 from firmware.unit import Unit
 from firmware.wiring import Wires, fit
+
+if TYPE_CHECKING:  # what plays a world takes 70 ms to import, and a unit on a sled plays none
+    from firmware.script import Drive
+    from firmware.simulate import Stage
 
 log = logging.getLogger("sledwardend")
 
@@ -119,7 +120,7 @@ def _speed(text: str) -> float:
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     """Reads everything that can be wrong before anything is started."""
-    drive = load_drive(arguments.simulate) if arguments.simulate else None
+    drive = _drive(arguments.simulate) if arguments.simulate else None
     if arguments.config is None and drive is None:
         raise SledwardenError(
             "--config",
@@ -129,9 +130,12 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     if drive is None and arguments.speed != 1.0:
         raise SledwardenError("--speed", "goes with --simulate only: the world has its own pace.")
     path: Path | None = arguments.config or (None if drive is None else drive.config)
-    config = load_config(path) if path else every_sensor()
+    config = load_config(path) if path else None
     if drive is not None:
+        from firmware.sources.drive import config_of  # noqa: PLC0415  # see the imports above
+
         config = config_of(drive, config)
+    assert config is not None  # without a path there is a drive
     if config.unit.law == "auto":
         raise SledwardenError(
             str(path),
@@ -150,9 +154,21 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     )
 
 
+def _drive(path: Path) -> Drive:
+    from firmware.script_text import load  # noqa: PLC0415  # see the imports above
+
+    return load(path)
+
+
+def _stage(drive: Drive, config: Config, clock: Clock) -> Stage:
+    from firmware.simulate import Stage  # noqa: PLC0415  # see the imports above
+
+    return Stage(drive, config, clock)
+
+
 def _run(plan: Plan, speed: float) -> int:
     clock = Clock(speed, from_zero=plan.drive is not None)
-    stage = Stage(plan.drive, plan.config, clock) if plan.drive else None
+    stage = _stage(plan.drive, plan.config, clock) if plan.drive else None
     wires = stage.wires if stage else _real_wires(plan.config, clock)
     fitted = fit(plan.config, wires)
     unit = Unit(
