@@ -207,8 +207,10 @@ class Nearby:
         kinds: Collection[str],
         a: tuple[float, float],
         b: tuple[float, float] | None = None,
+        within_m: float = math.inf,
     ) -> Near | None:
-        """The feature nearest to the place a, or to the way from a to b; None if there is none.
+        """The feature nearest to the place a, or to the way from a to b; None if there is none, or
+        none within so many metres, which is quick to tell.
 
         Of several that hold the place it is the one it is deepest in. What lies beyond the
         surroundings' radius is not known: ask `reaches` whether the answer is whole.
@@ -226,7 +228,7 @@ class Nearby:
             (0.0, next(turn), self._tree(kind)) for kind in kinds if kind in self._by_kind
         ]
         best: tuple[float, float, int, Feature] | None = None
-        within2 = math.inf
+        within2 = within_m * within_m
         while queue:
             least2, _, one = heapq.heappop(queue)
             if least2 > within2:
@@ -237,7 +239,7 @@ class Nearby:
                         heapq.heappush(queue, (gap2, next(turn), below))
                 continue
             found = _measure(one, path, within2)
-            if best is None or found < best[:3]:
+            if found[0] <= within2 and (best is None or found < best[:3]):
                 best = (*found, one.feature)
                 within2 = found[0]
         if best is None:

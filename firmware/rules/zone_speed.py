@@ -114,29 +114,32 @@ class ZoneSpeed:
         self, now: Snapshot, fix: Fix, here: Place, came_from: Place | None, clause: Clause
     ) -> tuple[Near | None, bool]:
         """The nearest thing whose zone may hold the sled, and whether it surely does."""
-        on_it, surely_on_it = self._on(now, fix, here, clause)
-        if not on_it:
-            return None, False
         best: Near | None = None
+        sure: Near | None = None
         for rule in clause.near:
             reach_m = metres(rule.within_ft)
             for chart in self._maps(now):
-                near = chart.nearest(rule.kinds, here, came_from)
-                if near is None or near.distance_m - fix.error_m > reach_m:
+                near = chart.nearest(rule.kinds, here, came_from, reach_m + fix.error_m)
+                if near is None:
                     continue
                 if best is None or near.distance_m < best.distance_m:
                     best = near
-                if surely_on_it and near.distance_m + fix.error_m <= reach_m:
-                    return near, True
-        return best, False
+                if sure is None and near.distance_m + fix.error_m <= reach_m:
+                    sure = near
+        if best is None:
+            return None, False
+        on_it, surely_on_it = self._on(now, fix, here, clause)
+        if not on_it:
+            return None, False
+        return (sure, True) if surely_on_it and sure is not None else (best, False)
 
     def _on(self, now: Snapshot, fix: Fix, here: Place, clause: Clause) -> tuple[bool, bool]:
         """Whether the sled may be on what the clause speaks of (`on = "water"`), and surely is."""
         if not clause.on:
             return True, True
         for chart in self._maps(now, with_marks=False):
-            under = chart.nearest({clause.on}, here)
-            if under is not None and under.distance_m <= fix.error_m:
+            under = chart.nearest({clause.on}, here, within_m=fix.error_m)
+            if under is not None:
                 return True, under.depth_m >= fix.error_m
         return False, False
 
@@ -166,8 +169,8 @@ class ZoneSpeed:
         best: Near | None = None
         for rule in clause.near:
             for chart in self._maps(now):
-                near = chart.nearest(rule.kinds, here, there)
-                if near is None or near.distance_m > metres(rule.within_ft):
+                near = chart.nearest(rule.kinds, here, there, metres(rule.within_ft))
+                if near is None:
                     continue
                 if clause.on and not self._leads_onto(now, here, there, clause):
                     continue
@@ -190,7 +193,6 @@ class ZoneSpeed:
 
     def _leads_onto(self, now: Snapshot, here: Place, there: Place, clause: Clause) -> bool:
         return any(
-            (under := chart.nearest({clause.on}, here, there)) is not None
-            and under.distance_m == 0.0
+            chart.nearest({clause.on}, here, there, 0.0) is not None
             for chart in self._maps(now, with_marks=False)
         )
