@@ -73,7 +73,7 @@ class Outline:
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a place is inside: a polygon by the even-odd rule; nothing else has an inside."""
-        if self.feature.shape != "polygon" or _gap2(self.box, (x, y, x, y)) > 0.0:
+        if self.feature.shape != "polygon" or gap_between2(self.box, (x, y, x, y)) > 0.0:
             return False
         inside = False
         for box, edges in self._edges():
@@ -92,7 +92,9 @@ class Outline:
         box = _box(path)
         is_place = path[0] == path[2] and path[1] == path[3]
         runs = self._edges()
-        gaps = sorted((_gap2(run_box, box), number) for number, (run_box, _) in enumerate(runs))
+        gaps = sorted(
+            (gap_between2(run_box, box), number) for number, (run_box, _) in enumerate(runs)
+        )
         nearest2 = math.inf
         for gap2, number in gaps:
             if gap2 > min(nearest2, within2):
@@ -174,7 +176,7 @@ def _box_of(boxes: Sequence[Box]) -> Box:
     return (min(least_x), min(least_y), max(most_x), max(most_y))
 
 
-def _gap2(one: Box, other: Box) -> float:
+def gap_between2(one: Box, other: Box) -> float:
     """Squared metres between two boxes, 0 where they meet."""
     dx = max(one[0] - other[2], other[0] - one[2], 0.0)
     dy = max(one[1] - other[3], other[1] - one[3], 0.0)

@@ -18,7 +18,7 @@ from typing import Final
 
 from firmware.errors import ZoneError
 from firmware.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
-from firmware.plane import Outline, Plane, Tree
+from firmware.plane import Outline, Plane, Tree, gap_between2
 from firmware.readings import Feature, Surroundings
 
 KINDS: Final = (
@@ -223,12 +223,15 @@ class Nearby:
             max(path[0], path[2]),
             max(path[1], path[3]),
         )
-        turn = count()
-        queue: list[tuple[float, int, Tree | Outline]] = [
-            (0.0, next(turn), self._tree(kind)) for kind in kinds if kind in self._by_kind
-        ]
-        best: tuple[float, float, int, Feature] | None = None
         within2 = within_m * within_m
+        turn = count()
+        queue: list[tuple[float, int, Tree | Outline]] = []
+        for tree in (self._tree(kind) for kind in kinds if kind in self._by_kind):
+            gap2 = gap_between2(tree.box, box)
+            if gap2 <= within2:
+                queue.append((gap2, next(turn), tree))
+        heapq.heapify(queue)
+        best: tuple[float, float, int, Feature] | None = None
         while queue:
             least2, _, one = heapq.heappop(queue)
             if least2 > within2:

@@ -66,8 +66,6 @@ class ZoneSpeed:
             return LastPlace(), self._without_fix(now, clause, now.fix)
         here = (now.fix.lat_deg, now.fix.lon_deg)
         came_from = memory.place if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else None
-        if memory.at_s == now.fix_at_s:  # judged again without a new fix: the stretch is spent
-            came_from = None
         return LastPlace(here, now.fix_at_s), self._finding(now, now.fix, here, came_from, clause)
 
     def _without_fix(self, now: Snapshot, clause: Clause, fix: Missing) -> Finding:
