@@ -205,9 +205,8 @@ def _sound(one: Standing, at_s: float) -> None:
         since_s = one.step_s.setdefault(over, at_s)
         if over > one.sounded and at_s >= since_s + delay_s:
             one.sounded = over
-            if (
-                at_s > one.sounds_until_s
-            ):  # while it sounds, a higher step joins in and adds nothing
+            # While it sounds, a higher step joins in and draws nothing out.
+            if at_s > one.sounds_until_s:
                 one.sounds_until_s = at_s + SOUND_S
 
 

@@ -315,6 +315,11 @@ def test_a_step_counts_from_when_it_was_reached() -> None:
     assert ride.sounds == [(6.0, 11.0), (23.0, 28.0)]
 
 
+def test_a_step_that_was_left_counts_anew_when_it_is_reached_again() -> None:
+    ride = Ride().put(0.0, speed(62.0)).put(4.0, speed(56.0)).put(4.5, speed(62.0)).until(100.0)
+    assert ride.sounds == [(6.0, 11.0)]  # over 100 % since 0 s, over 110 % since 4.5 s
+
+
 def test_a_higher_step_that_comes_due_while_it_sounds_does_not_draw_it_out() -> None:
     for reached_s in (5.0, 6.0, 7.0, 8.0):  # due at 8 to 11 s; at 11 s the sound just ends
         ride = Ride().put(0.0, speed(56.0)).put(reached_s, speed(73.0)).until(100.0)

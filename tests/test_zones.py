@@ -477,3 +477,22 @@ def test_the_reference_has_every_kind_and_column() -> None:
     told = (LAKE.parents[2] / "docs" / "zones.md").read_text()
     for word in (*KINDS, *COLUMNS):
         assert f"`{word}`" in told, word
+
+
+def test_within_so_many_metres_the_answer_is_the_same_and_beyond_there_is_none() -> None:
+    chance = random.Random(20261130)
+    plane = Plane(*HERE)
+    for _ in range(60):
+        features, _shapes = shapes(chance, plane)
+        around = nearby(*features)
+        kinds = {feature.kind for feature in features}
+        a, b = (plane.place(chance.uniform(-900, 900), chance.uniform(-900, 900)) for _ in "ab")
+        for way in (None, b):
+            nearest = around.nearest(kinds, a, way)
+            assert nearest is not None
+            far_m = nearest.distance_m
+            assert around.nearest(kinds, a, way, far_m + 0.001) == nearest
+            assert around.nearest(kinds, a, way, 5000.0) == nearest
+            if far_m > 0.002:
+                assert around.nearest(kinds, a, way, far_m - 0.001) is None
+                assert around.nearest(kinds, a, way, 0.0) is None
