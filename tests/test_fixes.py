@@ -1,0 +1,543 @@
+"""The gates between what a receiver says and what a rule may judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firmware.dates import believable_date
+from firmware.fixes import EpochReport, FixSettings, FixTracker, paced
+from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
+from firmware.units import mph, mps, mps_of_knots
+
+FLOOR = date(2024, 1, 1)
+SETTINGS = FixSettings(floor=FLOOR)
+M_PER_MINUTE = 1852.0
+
+
+def signed(body: str) -> bytes:
+    total = 0
+    for octet in body.encode():
+        total ^= octet
+    return f"${body}*{total:02X}\r\n".encode()
+
+
+def clock(time_s: float) -> str:
+    centis = round(time_s * 100) % 8_640_000
+    seconds, rest = divmod(centis, 100)
+    return f"{seconds // 3600:02d}{seconds // 60 % 60:02d}{seconds % 60:02d}.{rest:02d}"
+
+
+def place(north_m: float, decimals: int = 5) -> str:
+    return f"45{north_m / M_PER_MINUTE:0{decimals + 3}.{decimals}f},N,08700.00000,W"
+
+
+@dataclass
+class Ride:
+    """A receiver that says what a test tells it to, and what came of it."""
+
+    tracker: FixTracker
+    reports: list[EpochReport] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    at_s: float = 500.0
+
+    def say(self, octets: bytes, after_s: float = 0.0) -> list[Fix]:
+        """Sends bytes and returns the fixes that they give."""
+        self.at_s += after_s
+        found = self.tracker.feed(octets, self.at_s)
+        self.readings += found
+        return [reading.value for reading in found if isinstance(reading.value, Fix)]
+
+    def rmc(
+        self,
+        time_s: float,
+        knots: float,
+        north_m: float = 0.0,
+        *,
+        day: str = "150124",
+        status: str = "A",
+        after_s: float = 1.0,
+        decimals: int = 5,
+    ) -> list[Fix]:
+        body = f"GPRMC,{clock(time_s)},{status},{place(north_m, decimals)},{knots},0.0,{day},,,A"
+        return self.say(signed(body), after_s)
+
+    def gga(
+        self, time_s: float, north_m: float, decimals: int = 5, after_s: float = 1.0
+    ) -> list[Fix]:
+        body = f"GPGGA,{clock(time_s)},{place(north_m, decimals)},1,08,1.2,200.0,M,-30.0,M,,"
+        return self.say(signed(body), after_s)
+
+    @property
+    def notes(self) -> list[str]:
+        return [
+            reading.value.note
+            for reading in self.readings
+            if isinstance(reading.value, Receiver) and reading.value.note
+        ]
+
+    @property
+    def missing(self) -> list[Missing]:
+        return [reading.value for reading in self.readings if isinstance(reading.value, Missing)]
+
+
+@pytest.fixture
+def ride() -> Ride:
+    return new_ride()
+
+
+def new_ride(settings: FixSettings = SETTINGS) -> Ride:
+    reports: list[EpochReport] = []
+    return Ride(FixTracker(settings, on_epoch=reports.append), reports)
+
+
+def test_a_valid_rmc_is_a_fix_at_once(ride: Ride) -> None:
+    (fix,) = ride.rmc(36672, 58.5)
+    assert fix.speed_mps == mps_of_knots(58.5)
+    assert fix.error_mps == mps(0.5)
+    assert not fix.derived
+    (reading,) = [one for one in ride.readings if one.channel is Channel.FIX]
+    assert (reading.mono_s, reading.source, reading.fresh_s) == (501.0, "gps", 2.5)
+
+
+def test_the_speed_error_comes_from_the_settings_never_from_hdop() -> None:
+    ride = new_ride(FixSettings(floor=FLOOR, speed_error_mph=1.0))
+    ride.gga(36672, 0)
+    (fix,) = ride.rmc(36672, 20, after_s=0.0)
+    assert fix.error_mps == mps(1.0)
+    assert fix.error_m == pytest.approx(1.2 * 2.5)
+
+
+def test_void_sentences_are_a_missing_fix_and_move_nothing(ride: Ride) -> None:
+    ride.rmc(36672, 58.5)
+    for second in range(1, 5):
+        assert ride.say(b"$GPRMC,,V,,,,,,,,,,N*53\r\n", 1.0) == []
+        assert len(ride.missing) == second
+    assert ride.missing[0] == Missing(Why.NO_FIX, "the receiver says that it has no fix")
+
+
+def test_a_refused_sentence_is_not_a_speed_of_zero(ride: Ride) -> None:
+    speeds = []
+    for second in range(5):
+        octets = signed(f"GPRMC,{clock(36672 + second)},A,{place(second * 30)},58.5,0.0,150124,,,A")
+        if second % 2:
+            octets = octets.replace(b"58.5", b"08.5")
+        speeds += [fix.speed_mps for fix in ride.say(octets, 1.0)]
+    assert speeds == [mps_of_knots(58.5)] * 3
+    assert ride.missing == []
+
+
+@pytest.mark.parametrize(
+    ("period_s", "fresh_s"), [(0.04, 2.5), (0.1, 2.5), (1.0, 2.5), (2.0, 4.5), (3.0, 6.5)]
+)
+def test_freshness_follows_the_receivers_own_rate(period_s: float, fresh_s: float) -> None:
+    ride = new_ride()
+    for turn in range(6):
+        ride.rmc(36672 + turn * period_s, 20.0, turn * period_s * 10.3, after_s=period_s)
+    assert ride.readings[-1].fresh_s == fresh_s or ride.readings[-2].fresh_s == fresh_s
+    assert ride.tracker.fresh_s == pytest.approx(fresh_s)
+
+
+def test_two_readings_of_the_receiver_a_second_at_most() -> None:
+    ride = new_ride()
+    for turn in range(100):
+        ride.rmc(36672 + turn * 0.1, 20.0, turn * 1.03, after_s=0.1)
+    told = [reading for reading in ride.readings if reading.channel is Channel.RECEIVER]
+    assert 10 <= len(told) <= 11
+    last = told[-1].value
+    assert isinstance(last, Receiver)
+    assert last.rate_hz == 10.0
+    assert last.sentences > 90
+
+
+# Order ---------------------------------------------------------------------------------------
+
+
+def test_an_older_epoch_is_ignored_until_five_follow_one_another(ride: Ride) -> None:
+    for second in range(3):
+        assert ride.rmc(36672 + second, 20.0, second * 10.3)
+    given = [bool(ride.rmc(36000 + second, 20.0, 40 + second * 10.3)) for second in range(7)]
+    assert given == [False, False, False, False, True, True, True]
+    assert ride.notes == ["the receiver's time went back 670 s: it has started anew"]
+
+
+def test_a_single_older_epoch_changes_nothing(ride: Ride) -> None:
+    ride.rmc(36672, 20.0)
+    assert ride.rmc(36100, 20.0) == []
+    assert ride.rmc(36674, 20.0)
+    assert ride.rmc(36100, 20.0) == []
+    assert ride.rmc(36676, 20.0)
+    assert ride.notes == []
+
+
+def test_one_wild_time_ahead_is_overcome_by_itself(ride: Ride) -> None:
+    for second in range(3):
+        ride.rmc(36672 + second, 20.0, second * 10.3)
+    ride.rmc(40000, 20.0, 30.0)
+    given = [bool(ride.rmc(36675 + second, 20.0, 30 + second * 10.3)) for second in range(6)]
+    assert given == [False] * 4 + [True] * 2
+
+
+def test_a_time_that_stands_still_is_no_news(ride: Ride) -> None:
+    given = [bool(ride.rmc(36672, 20.0)) for _ in range(6)]
+    assert given == [True, True, True, False, False, False]
+    assert "the receiver's time stands still" in ride.notes
+
+
+def test_midnight_is_not_a_step_back(ride: Ride) -> None:
+    for second in range(-3, 3):
+        day = "311224" if second < 0 else "010125"
+        (fix,) = ride.rmc((86400 + second) % 86400, 20.0, 40 + second * 10.3, day=day)
+    assert fix.utc == datetime(2025, 1, 1, 0, 0, 2, tzinfo=UTC)
+
+
+# Outliers ------------------------------------------------------------------------------------
+
+
+def test_a_speed_spike_does_not_pass_and_is_told(ride: Ride) -> None:
+    ride.rmc(36672, 20.0, 0.0)
+    assert ride.rmc(36673, 78.5, 10.3) == []
+    assert ride.notes == ["a jump of speed or place is ignored"]
+    (fix,) = ride.rmc(36674, 20.0, 20.6)
+    assert fix.speed_mps == mps_of_knots(20.0)
+    ride.rmc(36675, 20.0, 30.9)
+    last = [one.value for one in ride.readings if one.channel is Channel.RECEIVER][-1]
+    assert isinstance(last, Receiver)
+    assert last.note == ""
+
+
+@pytest.mark.parametrize("rate_hz", [1, 5, 10, 25])
+def test_the_gate_opens_again_by_itself_within_three_seconds(rate_hz: int) -> None:
+    ride = new_ride()
+    ride.rmc(36000, 20.0, 0.0)
+    held_s = None
+    for turn in range(1, rate_hz * 5):
+        time_s = turn / rate_hz
+        if ride.rmc(36000 + time_s, 100.0, time_s * 51.4, after_s=1 / rate_hz):
+            held_s = time_s - 1 / rate_hz
+            break
+    assert held_s is not None
+    assert 0.5 < held_s <= 3.0
+    assert "a jump of speed or place is ignored" in ride.notes
+
+
+def test_the_hardest_a_sled_does_passes(ride: Ride) -> None:
+    speed_mps = 0.0
+    for turn in range(20):
+        assert ride.rmc(36000 + turn * 0.1, speed_mps / mps_of_knots(1), turn * 0.5, after_s=0.1)
+        speed_mps += 1.5
+    assert ride.notes == []
+
+
+def test_a_place_that_jumps_does_not_pass(ride: Ride) -> None:
+    ride.rmc(36672, 20.0, 0.0)
+    assert ride.rmc(36673, 20.0, 1800.0) == []
+    assert ride.rmc(36674, 20.0, 20.6)
+
+
+def test_no_sled_does_a_hundred_metres_a_second(ride: Ride) -> None:
+    for second in range(8):
+        assert ride.rmc(36672 + second, 200.0, second * 103.0) == []
+
+
+def test_after_a_tunnel_another_speed_is_believed(ride: Ride) -> None:
+    ride.rmc(36672, 50.0, 0.0)
+    assert ride.rmc(36732, 0.0, 500.0, after_s=60.0)
+
+
+# Rest ----------------------------------------------------------------------------------------
+
+
+def test_moored_drift_of_three_and_a_half_knots_is_rest(ride: Ride) -> None:
+    speeds = []
+    for turn in range(40):
+        north_m = 1.85 * math.sin(turn * 1.3)
+        knots = 3.4 * abs(math.sin(turn * 2.1))
+        (fix,) = ride.rmc(36000 + turn * 2, knots, 100 + north_m, after_s=2.0, decimals=3)
+        speeds.append(fix.speed_mps)
+    assert set(speeds[3:]) == {0.0}
+
+
+def test_rest_has_no_track(ride: Ride) -> None:
+    for second in range(8):
+        (fix,) = ride.rmc(36000 + second, 0.4, 50.0)
+    assert fix.speed_mps == 0.0
+    assert fix.track_deg is None
+
+
+@pytest.mark.parametrize("speed_mph", [3.0, 5.0, 9.0, 11.0, 55.0])
+def test_a_sled_that_moves_keeps_its_speed(ride: Ride, speed_mph: float) -> None:
+    for second in range(20):
+        knots = mps(speed_mph) / mps_of_knots(1)
+        (fix,) = ride.rmc(36000 + second, round(knots, 3), second * mps(speed_mph))
+        assert mph(fix.speed_mps) == pytest.approx(speed_mph, abs=0.01)
+
+
+def test_a_start_from_rest_is_seen_within_a_second_or_two(ride: Ride) -> None:
+    north_m = 0.0
+    for turn in range(100):
+        ride.rmc(36000 + turn * 0.1, 0.1, north_m, after_s=0.1)
+    for turn in range(30):
+        speed_mps = 0.3 * turn
+        north_m += speed_mps * 0.1
+        (fix,) = ride.rmc(36010 + turn * 0.1, speed_mps / mps_of_knots(1), north_m, after_s=0.1)
+        if speed_mps > 2.1:
+            assert fix.speed_mps == pytest.approx(speed_mps, abs=0.01)
+
+
+def test_jitter_of_places_is_not_summed_to_a_speed(ride: Ride) -> None:
+    for second in range(10):
+        (fix,) = ride.rmc(36000 + second, 0.0, second % 2)
+        assert fix.speed_mps == 0.0
+
+
+# Speed from places ---------------------------------------------------------------------------
+
+
+def test_without_rmc_and_vtg_the_speed_is_derived_and_marked(ride: Ride) -> None:
+    found = [ride.gga(36000 + second, second * 20.0) for second in range(10)]
+    assert found[0] == []
+    (fix,) = found[-1]
+    assert fix.derived
+    assert fix.speed_mps == pytest.approx(20.0, rel=0.01)
+    assert fix.error_mps == mps(2.0)
+    assert sum(map(bool, found)) >= 5
+
+
+def test_coarse_places_are_compared_over_a_longer_time(ride: Ride) -> None:
+    speeds = []
+    for turn in range(100):
+        speeds += [
+            fix.speed_mps
+            for fix in ride.gga(36000 + turn * 0.1, turn * 2.0, decimals=4, after_s=0.1)
+        ]
+    assert len(speeds) > 50
+    assert all(speed == pytest.approx(20.0, abs=mps(2.0)) for speed in speeds)
+
+
+def test_places_between_measured_speeds_derive_none(ride: Ride) -> None:
+    found = []
+    for turn in range(50):
+        time_s = 36000 + turn * 0.1
+        if turn % 10 == 0:
+            found += ride.rmc(time_s, 20.0, turn * 1.03, after_s=0.1)
+        else:
+            found += ride.gga(time_s, turn * 1.03, after_s=0.1)
+    assert len(found) == 5
+    assert not any(fix.derived for fix in found)
+
+
+def test_the_walk_of_the_first_places_derives_nothing(ride: Ride) -> None:
+    assert ride.gga(36000, 0.0) == []
+    assert ride.gga(36001, 17.0) == []
+    (fix,) = ride.rmc(36001, 0.1, 17.0, after_s=0.0)
+    assert fix.speed_mps == mps_of_knots(0.1)
+
+
+# Errors of place -----------------------------------------------------------------------------
+
+
+def test_the_error_of_place_is_of_gst_else_hdop_else_ten_metres(ride: Ride) -> None:
+    (fix,) = ride.rmc(36000, 20.0, 0.0)
+    assert fix.error_m == 10.0
+    ride.gga(36000, 0.0, after_s=0.0)
+    (fix,) = ride.rmc(36001, 20.0, 10.3)
+    assert fix.error_m == 10.0  # RMC came first: what GGA says is known to the next epoch
+    ride.gga(36001, 10.3, after_s=0.0)
+    ride.gga(36002, 20.6)
+    (fix,) = ride.rmc(36002, 20.0, 20.6, after_s=0.0)
+    assert fix.error_m == pytest.approx(3.0)
+
+
+def test_hdop_is_forgotten_after_ten_seconds(ride: Ride) -> None:
+    ride.gga(36000, 0.0)
+    (fix,) = ride.rmc(36000, 20.0, 0.0, after_s=0.0)
+    assert fix.error_m == pytest.approx(3.0)
+    for second in range(1, 13):
+        (fix,) = ride.rmc(36000 + second, 20.0, second * 10.3)
+    assert fix.error_m == 10.0
+
+
+# Dates ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "floor", "meant"),
+    [
+        (date(2024, 1, 15), date(2024, 1, 1), date(2024, 1, 15)),
+        (date(2004, 5, 31), date(2024, 1, 1), date(2024, 1, 15)),
+        (date(2000, 10, 14), date(2020, 1, 1), date(2020, 5, 30)),
+        (date(2000, 10, 14), date(2024, 1, 1), None),
+        (date(1985, 1, 1), date(2024, 1, 1), date(2024, 4, 2)),
+        (date(1980, 1, 6), date(2026, 11, 30), None),
+        (date(2023, 12, 31), date(2024, 1, 1), None),
+        (date(2034, 1, 1), date(2024, 1, 1), date(2034, 1, 1)),
+        (date(2034, 1, 2), date(2024, 1, 1), None),
+        (date(9999, 12, 31), date(2024, 1, 1), None),
+        (date(2024, 2, 29), date(2024, 2, 29), date(2024, 2, 29)),
+    ],
+)
+def test_dates_are_snapped_above_the_floor_or_are_none(
+    said: date, floor: date, meant: date | None
+) -> None:
+    assert believable_date(said, floor) == meant
+
+
+def test_a_date_is_believed_after_three_that_agree(ride: Ride) -> None:
+    dates = [ride.rmc(36000 + second, 20.0, second * 10.3)[0].utc for second in range(4)]
+    assert dates[:2] == [None, None]
+    assert dates[2:] == [
+        datetime(2024, 1, 15, 10, 0, 2, tzinfo=UTC),
+        datetime(2024, 1, 15, 10, 0, 3, tzinfo=UTC),
+    ]
+
+
+def test_one_wild_date_changes_nothing(ride: Ride) -> None:
+    for second in range(10):
+        day = {5: "010130", 7: "060180", 8: "310224"}.get(second, "150124")
+        (fix,) = ride.rmc(36000 + second, 20.0, second * 10.3, day=day)
+        if second >= 2 and fix.utc is not None:
+            assert fix.utc == datetime(2024, 1, 15, 10, 0, second, tzinfo=UTC)
+
+
+def test_no_date_of_1980_is_ever_given(ride: Ride) -> None:
+    ride.say(b"$GPRMC,000231.00,V,,,,,,,060180,,,N*72\r\n", 1.0)
+    for second in range(4):
+        (fix,) = ride.rmc(83676 + second, 12.0, second * 6.0)
+    assert fix.utc == datetime(2024, 1, 15, 23, 14, 39, tzinfo=UTC)
+
+
+def test_a_fix_without_a_date_has_none(ride: Ride) -> None:
+    for second in range(6):
+        (fix,) = ride.rmc(36000 + second, 20.0, second * 10.3, day="")
+        assert fix.utc is None
+
+
+def test_a_recordings_dates_are_trusted_at_once() -> None:
+    ride = new_ride(FixSettings(floor=FLOOR, trust_dates=True))
+    (fix,) = ride.rmc(36000, 20.0, day="260905")
+    assert fix.utc == datetime(2005, 9, 26, 10, 0, tzinfo=UTC)
+
+
+def test_reports_snap_to_a_floor_that_is_given() -> None:
+    ride = new_ride(FixSettings(floor=date(2020, 1, 1)))
+    ride.rmc(36000, 20.0, day="141000")
+    ride.tracker.finish()
+    assert ride.reports[0].utc == datetime(2020, 5, 30, 10, 0, tzinfo=UTC)
+
+
+def test_a_date_that_comes_late_at_midnight_does_not_step_back() -> None:
+    ride = new_ride(FixSettings(floor=FLOOR, trust_dates=True))
+    found: list[datetime] = []
+    for second in range(-3, 4):
+        day = "280224" if second < 1 else "290224"
+        (fix,) = ride.rmc((86400 + second) % 86400, 20.0, 40 + second * 10.3, day=day)
+        assert fix.utc is not None
+        found.append(fix.utc)
+    assert found == sorted(found)
+    assert found[-1] == datetime(2024, 2, 29, 0, 0, 3, tzinfo=UTC)
+
+
+def test_a_leap_second_keeps_the_speed_and_never_goes_back() -> None:
+    ride = new_ride(FixSettings(floor=date(2016, 1, 1)))
+    lines = [
+        "GPRMC,235958.00,A,4500.0000,N,08700.0000,W,30.0,90.0,311216,,,A",
+        "GPRMC,235959.00,A,4500.0000,N,08700.0000,W,30.0,90.0,311216,,,A",
+        "GPRMC,235960.00,A,4500.0000,N,08700.0000,W,30.0,90.0,311216,,,A",
+        "GPRMC,000000.00,A,4500.0000,N,08700.0000,W,30.0,90.0,010117,,,A",
+        "GPRMC,000001.00,A,4500.0000,N,08700.0000,W,30.0,90.0,010117,,,A",
+    ]
+    fixes = [fix for line in lines for fix in ride.say(signed(line), 1.0)]
+    assert [fix.speed_mps for fix in fixes] == [mps_of_knots(30.0)] * 5
+    dated = [fix.utc for fix in fixes if fix.utc is not None]
+    assert dated == sorted(dated)
+    assert dated[-1] == datetime(2017, 1, 1, 0, 0, 1, tzinfo=UTC)
+
+
+# Rubbish, reports, pace ----------------------------------------------------------------------
+
+
+def test_rubbish_is_told_as_such_within_three_seconds(ride: Ride) -> None:
+    for _ in range(3):
+        ride.say(b"U" * 960, 1.0)
+    note = "bytes come but no sentence: is the baud rate right?"
+    assert ride.notes == [note]
+    assert ride.missing == [Missing(Why.NO_ANSWER, note)]
+    ride.rmc(36000, 20.0)
+    last = ride.readings[-1].value
+    assert isinstance(last, Receiver)
+    assert last.note == ""
+
+
+def test_reports_come_before_the_gates(ride: Ride) -> None:
+    ride.rmc(36000, 20.0, 0.0)
+    ride.rmc(36001, 90.0, 10.0)
+    ride.rmc(35000, 1.0, 20.0)
+    ride.tracker.finish()
+    speeds = [report.speed_mps for report in ride.reports]
+    assert speeds == [mps_of_knots(20.0), mps_of_knots(90.0), mps_of_knots(1.0)]
+    assert [report.sentence for report in ride.reports] == [1, 2, 3]
+
+
+def test_pace_is_that_of_the_epochs_times() -> None:
+    octets = b"\xff\xfe" + b"".join(
+        signed(f"GPRMC,{clock(time_s)},A,{place(0)},0.0,0.0,150124,,,A")
+        for time_s in (36000, 36002, 36004, 35990, 35992, 36010, 40000, 40002)
+    )
+    chunks = paced(octets)
+    assert [at_s for at_s, _ in chunks] == [0.0, 2.0, 4.0, 6.0, 8.0, 26.0, 28.0, 30.0]
+    assert b"".join(chunk for _, chunk in chunks) == octets
+
+
+def test_pace_of_epochs_without_times_is_the_usual_one() -> None:
+    octets = (
+        b"".join(
+            signed(f"GPRMC,{clock(time_s)},A,{place(0)},0.0,0.0,150124,,,A")
+            for time_s in (36000, 36000.5, 36001)
+        )
+        + b"$GPRMC,,V,,,,,,,,,,N*53\r\n" * 3
+    )
+    assert [at_s for at_s, _ in paced(octets)] == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+
+
+def test_pace_of_what_is_no_recording() -> None:
+    assert paced(b"") == []
+    assert paced(b"hello") == [(0.0, b"hello")]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 86399),
+            st.floats(0, 1000),
+            st.floats(0, 5000),
+            st.sampled_from(["150124", "", "311299", "290224"]),
+            st.booleans(),
+        ),
+        max_size=30,
+    )
+)
+def test_nothing_beyond_physics_reaches_a_rule(
+    said: list[tuple[float, float, float, str, bool]],
+) -> None:
+    ride = new_ride()
+    for time_s, knots, north_m, day, is_rmc in said:
+        found = (
+            ride.rmc(time_s, round(knots, 2), north_m, day=day)
+            if is_rmc
+            else ride.gga(time_s, north_m)
+        )
+        for fix in found:
+            assert 0.0 <= fix.speed_mps <= 100.0
+            assert -90.0 <= fix.lat_deg <= 90.0
+            assert fix.error_m > 0.0
+            assert fix.utc is None or fix.utc - datetime(2024, 1, 1, tzinfo=UTC) < timedelta(
+                days=3655
+            )
+    ride.tracker.finish()
