@@ -7,6 +7,7 @@ glass; nothing is refused in silence.
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -15,6 +16,9 @@ from firmware.readings import Feature, Fix, Missing, Press, Request, Surrounding
 from firmware.zones import Nearby
 
 PROMPT_S = 8.0
+QUESTION_S = 60.0
+"""A question that nobody answers goes: who asked it may be gone, and a hold is to mark again."""
+LINE_LETTERS = 16
 TEST_S = 3.0
 
 PERSON_S = 600.0
@@ -43,11 +47,16 @@ class _Mark:
 
 @dataclass(slots=True)
 class Requests:
-    """Keeps the modes, the rider's marks, the prompt and the lamp test."""
+    """Keeps the modes, the rider's marks, the prompt and the lamp test.
+
+    `answered` is the last question that a held button answered, `answered_s` when; absent before.
+    """
 
     modes: frozenset[str] = frozenset()
     marks: Nearby | None = None
     prompt: str = ""
+    answered: str = ""
+    answered_s: float | None = None
     _is_question: bool = False
     _prompt_ends_s: float = math.inf
     _test_ends_s: float = -math.inf
@@ -71,7 +80,8 @@ class Requests:
                     return self._refuse("STOP FIRST\nTHEN TEST", at_s)
                 self._test_ends_s = at_s + TEST_S
             case "prompt":
-                self._show(value.argument, math.inf, is_question=True)
+                words = "\n".join(textwrap.wrap(value.argument, LINE_LETTERS)[:2])
+                self._show(words, at_s + QUESTION_S, is_question=words != "")
         return Effect.NOTHING
 
     def is_testing(self, at_s: float) -> bool:
@@ -97,6 +107,7 @@ class Requests:
         if press.kind == "press":
             return Effect.ACKNOWLEDGE
         if self._is_question:
+            self.answered, self.answered_s = self.prompt, at_s
             self._show("", math.inf)
             return Effect.NOTHING
         last = self._marks[-1] if self._marks else None

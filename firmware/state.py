@@ -15,11 +15,13 @@ class State:
     `limit_mph` is the lowest speed limit that applies here and now, `limit_clause` its citation.
     `alert` is the one that wins the glass; `alerts` are all that stand. `not_watched` says, a
     line each, which duty can't be watched and why. `head_lamp` and `tail_lamp` are lit, out, not
-    needed, unknown or not fitted.
+    needed, unknown or not fitted. `is_standing` is false also where motion can't be told.
+    `answered` is the last question (`prompt`) that the rider answered by holding the button.
     """
 
     at_s: float
     is_watching: bool = False
+    is_standing: bool = False
     utc: datetime | None = None
     utc_source: str = "none"
     local_time: str = ""
@@ -42,6 +44,8 @@ class State:
     journal: str = ""
     modes: tuple[str, ...] = ()
     prompt: str = ""
+    answered: str = ""
+    answered_s: float | None = None
     cues: Cues = field(default_factory=Cues)
     alert: Alert | None = None
     alerts: tuple[Alert, ...] = ()

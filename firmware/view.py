@@ -27,6 +27,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
     return State(
         at_s=at_s,
         is_watching=monitor.is_watching,
+        is_standing=monitor.is_standing,
         utc=utc,
         utc_source=monitor.timekeeper.source,
         local_time="" if local is None else local.strftime("%H:%M"),
@@ -49,6 +50,8 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         journal=_journal(monitor),
         modes=tuple(sorted(monitor.requests.modes)),
         prompt=monitor.requests.prompt,
+        answered=monitor.requests.answered,
+        answered_s=monitor.requests.answered_s,
         cues=monitor.cues(at_s),
         alert=standing[0] if standing else None,
         alerts=standing,

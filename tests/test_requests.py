@@ -8,7 +8,16 @@ import pytest
 from judging import HOME, NO_FIX, east_of, fix_of
 
 from firmware.readings import Missing, Press, Request, Why
-from firmware.requests import MODES, PERSON_S, PROMPT_S, SHANTY_S, TEST_S, Effect, Requests
+from firmware.requests import (
+    MODES,
+    PERSON_S,
+    PROMPT_S,
+    QUESTION_S,
+    SHANTY_S,
+    TEST_S,
+    Effect,
+    Requests,
+)
 
 HERE = fix_of(0.0)
 PRESS, HOLD = Press("press"), Press("hold")
@@ -124,12 +133,23 @@ def test_what_is_said_is_taken_away_after_8_s() -> None:
 
 def test_a_question_stays_until_a_hold_answers_it() -> None:
     requests = Requests()
-    ask(requests, "prompt", "HOLD TO ALLOW\nDOWNLOAD")
-    assert requests.due_s(10.0) == math.inf
+    ask(requests, "prompt", "HOLD TO ALLOW DOWNLOAD")
+    assert requests.due_s(10.0) == 10.0 + QUESTION_S
     assert requests.take(PRESS, 11.0, HERE, True) is Effect.ACKNOWLEDGE
     assert requests.prompt == "HOLD TO ALLOW\nDOWNLOAD"
+    assert (requests.answered, requests.answered_s) == ("", None)
     assert hold(requests, 12.0) is Effect.NOTHING
     assert (requests.prompt, requests.marks) == ("", None)
+    assert (requests.answered, requests.answered_s) == ("HOLD TO ALLOW\nDOWNLOAD", 12.0)
+
+
+def test_a_question_that_nobody_answers_goes_and_a_hold_marks_again() -> None:
+    requests = Requests()
+    ask(requests, "prompt", "OPEN PORT?")
+    requests.pass_time(10.0 + QUESTION_S)
+    assert requests.prompt == ""
+    assert hold(requests, 71.0) is Effect.JUDGE_AGAIN
+    assert (requests.answered, marked(requests)) == ("", [("person", 0)])
 
 
 def test_the_hold_after_an_answer_marks_again() -> None:
