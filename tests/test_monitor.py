@@ -542,6 +542,7 @@ _SAID = st.one_of(
         st.builds(lambda things: Surroundings(*HOME, 2000.0, (COVER, *things)), _THINGS) | _MISSING,
     ),
     st.tuples(st.just(Channel.REQUEST), _ASKED),
+    st.tuples(st.just(Channel.RECEIVER), st.just(Receiver(satellites=7)) | _MISSING),
     st.tuples(st.just(Channel.JOURNAL), st.just(Disk(10.0)) | _MISSING),
 )
 _GAPS = st.sampled_from([0.0, 0.1, 0.25, 1.0, 1.7, 2.0, 5.0, 30.0, 61.0, 700.0])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
-from judging import fix_of
+from judging import CENTRAL, fix_of
 
 from firmware.readings import Fix, RtcTime
 from firmware.timekeeper import Timekeeper
@@ -91,3 +92,41 @@ def test_a_step_of_the_satellites_date_moves_it_at_once() -> None:
         utc = UTC_NOW + timedelta(hours=hours)
         kept.take_fix(dated(utc), 100.0)
         assert kept.utc(100.0) == utc
+
+
+# When civil time next comes to a time of day.
+
+TURNS = (time(22, 30), time(7))
+
+
+@pytest.mark.parametrize(
+    ("utc", "left_s"),
+    [
+        ("2026-01-16T04:29:59", 1.0),  # 22:29:59
+        ("2026-01-16T04:30:00", 8.5 * 3600.0),  # 22:30:00: the next is 07:00
+        ("2026-01-16T12:59:59", 1.0),  # 06:59:59
+        ("2026-01-16T13:00:00", 15.5 * 3600.0),
+        ("2026-03-08T04:30:00", 7.5 * 3600.0),  # the night to summer time
+        ("2026-11-01T03:30:00", 9.5 * 3600.0),  # the night to winter time
+        ("2026-12-31T23:00:00", 5.5 * 3600.0),  # over the end of a year in UTC
+    ],
+)
+def test_the_next_turn_of_civil_time_is_known_to_the_second(utc: str, left_s: float) -> None:
+    kept = keeper()
+    kept.take_fix(dated(datetime.fromisoformat(utc).replace(tzinfo=UTC)), 100.0)
+    assert kept.next_turn_s(TURNS, CENTRAL, 100.0) == pytest.approx(100.0 + left_s)
+
+
+def test_an_hour_that_is_told_twice_comes_twice() -> None:
+    kept = keeper()
+    kept.take_fix(dated(datetime(2026, 11, 1, 6, tzinfo=UTC)), 0.0)  # 01:00 CDT
+    first_s = kept.next_turn_s([time(1, 30)], CENTRAL, 0.0)
+    assert first_s == 1800.0
+    assert kept.next_turn_s([time(1, 30)], CENTRAL, first_s) == 1800.0 + 3600.0
+
+
+def test_without_a_date_or_without_times_of_day_there_is_no_turn() -> None:
+    kept = keeper()
+    assert kept.next_turn_s(TURNS, CENTRAL, 0.0) == math.inf
+    kept.take_fix(dated(UTC_NOW), 0.0)
+    assert kept.next_turn_s([], CENTRAL, 0.0) == math.inf
