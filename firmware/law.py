@@ -20,6 +20,8 @@ from firmware.zones import KINDS
 
 FOLDER = Path(__file__).parent / "laws"
 
+REFUSED = "The whole pack is refused."
+
 Coverage = Literal["MONITORED", "ZONE", "INSPECTED", "MODE", "INFORM", "OUT"]
 COVERAGES: tuple[str, ...] = get_args(Coverage)
 Mode = Literal["race", "maker_test", "family_land"]
@@ -122,14 +124,17 @@ def parse(text: bytes, where: str) -> Law:
     """Checks a pack's text; `where` names it in the faults."""
     try:
         table = tomllib.loads(text.decode())
-        clauses, faults = _clauses(table.get("clause"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LawError(where, [f"{error}."], REFUSED) from error
+    clauses, faults = _clauses(table.get("clause"))
+    try:
         law = msgspec.convert({**table, "clause": []} if clauses or faults else table, Law)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise LawError(where, [f"{error}."], "The whole pack is refused.") from error
+    except msgspec.ValidationError as error:
+        raise LawError(where, [f"{error}.", *faults], REFUSED) from error
     if not clauses and not faults:
         faults = ["clause: there must be at least one."]
     if faults:
-        raise LawError(where, faults, "The whole pack is refused.")
+        raise LawError(where, faults, REFUSED)
     return msgspec.structs.replace(law, clause=tuple(clauses))
 
 

@@ -348,11 +348,13 @@ def test_a_fault_refuses_the_pack_with_its_citation_and_what_was_expected(
 
 
 def test_all_faults_are_told_at_once() -> None:
-    text = changed("limit = { value = 55 }", 'limit = { value = "55" }')
+    text = changed('jurisdiction = "US-WI"\n', "")
+    text = text.replace("limit = { value = 55 }", 'limit = { value = "55" }')
     text = text.replace('lamp = "head"', 'lamp = "heat"').replace(
         "within_ft = 100", "within_ft = 0"
     )
     assert faults_of(text) == [
+        "Object missing required field `jurisdiction`.",
         "[350.10(1)(gm)] Expected `float`, got `str` - at `$.limit.value`.",
         "[350.10(1)(i)] within_ft = 0.0: must be above 0 and at most 5000.",
         "[350.09(2)(b)] Invalid enum value 'heat' - at `$.lamp`.",
