@@ -14,7 +14,7 @@ from PIL import Image
 from firmware.alerts import TABLE
 from firmware.dash import faces, figures, letters
 from firmware.dash.screen import draw, draw_no_unit, shown_mph
-from firmware.findings import Finding, Verdict
+from firmware.findings import Finding, LightCue, Verdict
 from firmware.state import State
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -150,6 +150,15 @@ def test_an_acknowledged_alert_shrinks_to_a_line() -> None:
     assert not dots(picture)[0].all()
 
 
+def test_an_alert_without_a_light_takes_no_more_than_a_line() -> None:
+    quiet = replace(alert("TRAIL CLOSED\nAHEAD"), light=LightCue.OFF)
+    picture = draw(quiet, RIDE)
+    assert reads(picture, "TRAIL CLOSED AHEAD")
+    assert not dots(picture)[0].all()
+    said_below = replace(alert("ZONES NOT\nWATCHED"), light=LightCue.OFF)
+    assert draw(said_below, NO_FIX) == draw(None, NO_FIX)
+
+
 def test_what_is_not_watched_is_named_in_inverse() -> None:
     picture = draw(None, NO_FIX)
     assert reads(picture, "NOT WATCHED")
@@ -229,6 +238,11 @@ def test_each_state_of_a_lamp_and_of_the_tether_looks_different(
 ) -> None:
     pictures = {draw(None, replace(RIDE, **{part: word})).tobytes() for word in words}
     assert len(pictures) == len(words)
+
+
+@pytest.mark.parametrize("word", ["open", "short"])
+def test_a_tether_whose_wire_is_broken_is_crossed_out(word: str) -> None:
+    assert draw(None, replace(RIDE, tether=word)) == draw(None, replace(RIDE, tether="out"))
 
 
 def test_more_satellites_are_more_bars_and_no_place_is_a_cross() -> None:

@@ -6,7 +6,7 @@ page and a test. It judges nothing; what it does not know it shows as not known.
 From the top: while nothing is raised, a row of small signs (receiver, lamps, tether, modes,
 journal), the speed as large as it goes with the limit that applies beside it, and at the bottom
 what is not watched. An alert takes the top of the glass in inverse, and the speed and the limit go
-below it. An acknowledged one shrinks to a line.
+below it. One that is acknowledged, or that no light goes with, is a line at the bottom.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw
 
 from firmware.dash import faces, letters
 from firmware.dash.faces import Box
-from firmware.findings import Alert
+from firmware.findings import Alert, LightCue
 from firmware.state import State
 
 SIZE = (128, 64)
@@ -51,7 +51,7 @@ _CROSS = (".....", "#...#", ".#.#.", "..#..", ".#.#.", "#...#", ".....")
 def draw(alert: Alert | None, state: State) -> Image.Image:
     """The glass for the alert that wins it and the state: mode "1", 128 x 64, lit dots are 1."""
     image = Image.new("1", SIZE, 0)
-    if alert is not None and alert.state == "raised":
+    if alert is not None and alert.state == "raised" and alert.light is not LightCue.OFF:
         _draw_words(image, alert.words, state, is_alert=True)
     elif state.prompt:
         _draw_words(image, state.prompt, state, is_alert=False)
@@ -91,7 +91,7 @@ def _draw_calm(image: Image.Image, alert: Alert | None, state: State) -> None:
     _draw_signs(image, state)
     strips: list[tuple[str, bool]] = [(text, True) for text in _not_watched(state, 3)]
     said = " ".join(alert.words.split()) if alert is not None else ""
-    if alert is not None and alert.state == "acknowledged" and "NOT WATCHED" not in said:
+    if alert is not None and alert.state != "cleared" and "NOT WATCHED" not in said:
         strips.insert(0, (said, False))
     if not strips and state.zone and state.zone_ft is not None and state.zone_ft < _NEAR_FT:
         strips.append((f"{state.zone} {state.zone_ft:.0f} FT", False))
@@ -105,7 +105,7 @@ def _draw_words(image: Image.Image, words: str, state: State, *, is_alert: bool)
         strips.insert(0, ("HOLD BUTTON = YES", False))
     bottom = _draw_strips(image, strips)
     lines = _lines(words)
-    top = Box(0, 0, WIDTH, 22 if len(lines) == 1 else 40)
+    top = Box(0, 0, WIDTH, 22 if len(lines) == 1 else 34 if strips else 40)
     if is_alert:
         ImageDraw.Draw(image).rectangle((0, 0, WIDTH - 1, top.bottom - 1), fill=1)
     else:
