@@ -199,7 +199,9 @@ def test_a_client_that_takes_nothing_is_dropped_with_a_line_in_the_log(
     monkeypatch.setattr(feed_module, "STUCK_S", 0.05)
     lazy = Raw(feed.path)
     long = replace(RIDE, not_watched=("x" * 4000,))
+    deadline_s = Clock().mono_s() + WAIT_S
     while "does not read: dropped" not in caplog.text:
+        assert Clock().mono_s() < deadline_s
         feed.push(replace(long, at_s=Clock().mono_s()))
         heard(client, State)
     assert f"pid {os.getpid()}) does not read: dropped" in caplog.text

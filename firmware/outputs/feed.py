@@ -155,7 +155,8 @@ class Feed:
     def push(self, state: State) -> None:
         """Makes this the state that clients see; an older one not yet sent is never sent."""
         self._latest = (state, self._world.mono_s())
-        self._wake()
+        if self._clients:  # a newcomer is given the latest one anyway
+            self._wake()
 
     def alert(self, alert: Alert) -> None:
         """Tells every client this change of an alert, in order and none left out.
