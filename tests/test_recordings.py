@@ -340,9 +340,11 @@ def test_the_source_reads_the_same_over_a_serial_line(name: str) -> None:
 
 def await_open(receiver: FakeReceiver, readings: queue.Queue[Reading]) -> None:
     """Sends bytes that mean nothing until the source answers: opening a port flushes it."""
-    while readings.empty():
+    for _ in range(500):
         receiver.write(b"\r\n")
         try:
             readings.put(readings.get(timeout=0.05))
         except queue.Empty:
             continue
+        return
+    raise AssertionError("the source does not answer")

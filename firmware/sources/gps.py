@@ -32,12 +32,17 @@ class Gps:
         self._settings = settings
         self._clock = clock
         self._ended = threading.Event()
+        self._opened = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self, post: Post) -> None:
         """Begins to read, in a thread of its own."""
         self._thread = threading.Thread(target=self._run, args=(post,), name=self.name, daemon=True)
         self._thread.start()
+
+    def wait_until_open(self, real_s: float) -> bool:
+        """Waits until the port was opened once, at most so many of the world's seconds."""
+        return self._opened.wait(real_s)
 
     def stop(self) -> None:
         """Ends the thread and frees the port; safe to call twice."""
@@ -50,26 +55,26 @@ class Gps:
         while not self._ended.is_set():
             try:
                 with closing(Uart(self._port, self._baud)) as uart:
+                    self._opened.set()
                     self._listen(uart, tracker, post)
             except BusError as error:
                 self._miss(post, str(error))
                 self._clock.wait(self._ended, RETRY_S)
 
     def _listen(self, uart: Uart, tracker: FixTracker, post: Post) -> None:
-        heard_s = self._clock.mono_s()
-        due_s = heard_s + SILENCE_S
+        due_s = self._clock.mono_s() + SILENCE_S
         while not self._ended.is_set():
             # A scaled clock's silence passes in a fraction of the world's.
             octets = uart.read(min(STOP_LATENCY_S, self._clock.real_s(SILENCE_S / 4.0)))
             now_s = self._clock.mono_s()
             if octets:
-                heard_s, due_s = now_s, now_s + SILENCE_S
+                due_s = now_s + SILENCE_S
                 for reading in tracker.feed(octets, now_s):
                     post(reading)
             elif now_s >= due_s:
                 due_s = now_s + RETRY_S
                 self._miss(
-                    post, f"{self._port}: the receiver sends nothing ({now_s - heard_s:.0f} s)."
+                    post, f"{self._port}: the receiver sends nothing. Look at its power and cable."
                 )
 
     def _miss(self, post: Post, detail: str) -> None:
