@@ -141,17 +141,22 @@ def open_journal(path: Path) -> JournalRecording:
             f"Replay the whole boot: sledwarden replay {path.resolve().parent}",
         )
     attached = reader.attachments(path)
-    laws = [
+    laws = laws_in(attached)
+    if not laws:
+        raise JournalError(str(path), "carries no law: it can't be judged again.")
+    return JournalRecording(path, start, config_of(start, attached), tuple(laws))
+
+
+def laws_in(attached: dict[str, bytes]) -> list[Law]:
+    """The law packs that a segment carries; raises LawError."""
+    return [
         law.parse(octets, name)
         for name, octets in attached.items()
         if name.startswith("law/") and name.endswith(".toml")
     ]
-    if not laws:
-        raise JournalError(str(path), "carries no law: it can't be judged again.")
-    return JournalRecording(path, start, _config(start, attached), tuple(laws))
 
 
-def _config(start: Start, attached: dict[str, bytes]) -> Config:
+def config_of(start: Start, attached: dict[str, bytes]) -> Config:
     """The configuration that was in force, with what the start record says of it."""
     whole = attached.get(CONFIG_JSON)
     if whole is not None:

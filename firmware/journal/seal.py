@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -412,6 +412,11 @@ def check(path: Path, public_key: str | None = None) -> Report:
     places = folder.segments(path)
     if not places:
         raise JournalError(str(path), "holds no journal segment: must be a .mcap or their folder.")
+    return check_places(places, public_key)
+
+
+def check_places(places: Iterable[folder.Place], public_key: str | None = None) -> Report:
+    """What the seals of these segments of one journal prove; each is read once, in this order."""
     reports: list[SegmentReport] = []
     key = public_key
     before: tuple[folder.Place, Seal] | None = None

@@ -1,0 +1,88 @@
+"""`sledwarden export`: a ride for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from firmware.errors import SledwardenError
+from host_tools.journal_paths import find
+from host_tools.ride import Ride
+from host_tools.ride_reading import read_shown
+from host_tools.saving import saved
+
+app = typer.Typer(add_completion=False)
+
+
+class Format(StrEnum):
+    """What a ride can be written as."""
+
+    GPX = "gpx"
+    GEOJSON = "geojson"
+    KML = "kml"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+NEED_PLACES = (Format.GPX, Format.GEOJSON, Format.KML)
+
+
+@app.command()
+def export(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Segments, boots, a journal's folder, an archive."),
+    ],
+    to: Annotated[Format, typer.Option(help="The format.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it is there.")
+    ] = False,
+) -> None:
+    """Writes a ride for other tools: its track, speeds, limits, findings and events.
+
+    For example: [bold]sledwarden export demo-ride/journal --to gpx -o ride.gpx[/bold]
+
+    Findings and events are waypoints, features or rows. It writes the whole file or none.
+    """
+    write = writer_of(to)
+    ride = read_shown(find(paths))
+    if to in NEED_PLACES and not ride.fixes:
+        raise SledwardenError(
+            str(paths[0]),
+            f"holds no position: {to} must have one.",
+            "Findings and events without a place can be had with --to csv.",
+        )
+    with saved(out, is_forced=force) as beside:
+        write(ride, beside)
+    findings, events = len(ride.stood()), len(ride.exceedances())
+    typer.echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
+
+
+def writer_of(to: Format) -> Callable[[Ride, Path], None]:
+    """The format's writer; its library is loaded when it is asked for."""
+    match to:
+        case Format.GPX:
+            from host_tools.exports import gpx  # noqa: PLC0415  # gpxpy, 90 ms
+
+            return gpx.write
+        case Format.GEOJSON:
+            from host_tools.exports import geojson  # noqa: PLC0415  # as its siblings
+
+            return geojson.write
+        case Format.KML:
+            from host_tools.exports import kml  # noqa: PLC0415  # as its siblings
+
+            return kml.write
+        case Format.CSV:
+            from host_tools.exports import csv_rows  # noqa: PLC0415  # as its siblings
+
+            return csv_rows.write
+        case Format.PARQUET:
+            from host_tools.exports import parquet  # noqa: PLC0415  # duckdb, 66 MB
+
+            return parquet.write

@@ -1,0 +1,103 @@
+"""`sledwarden verify`: whether a journal is what its unit sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from firmware.journal.folder import Place
+from firmware.journal.seal import Verdict
+from host_tools import verifying
+from host_tools.journal_paths import Source, find
+from host_tools.progress import shown
+from host_tools.verifying import GOOD, GivenKey, Proof, date_of, load_key, proof_object
+
+COLOURS = {
+    Verdict.WHOLE: "green",
+    Verdict.POWER_CUT: "yellow",
+    Verdict.INCOMPLETE: "bold yellow",
+    Verdict.UNREADABLE: "magenta",
+    Verdict.TAMPERED: "bold red",
+}
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Segments, boots, journal folders or an archive."),
+    ],
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The unit's public key: 64 hex digits, PEM, or an archive's unit.json."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each journal.")] = False,
+) -> None:
+    """Tells whether a journal is what its unit sealed: changed, cut, or with a piece missing.
+
+    For example: [bold]sledwarden verify demo-ride/journal[/bold]
+
+    The verdict is whole, power-cut, incomplete, tampered or unreadable; whole and power-cut are
+    exit code 0. Without --key it trusts the key first seen for the unit in the archive, else the
+    journal's own, and says which.
+    """
+    given = None if key is None else load_key(key)
+    proofs = list(proved(find(paths), given))
+    for number, proof in enumerate(proofs):
+        if json:
+            typer.echo(msgspec.json.encode(proof_object(proof)).decode())
+        else:
+            if number:
+                typer.echo()
+            _tell(proof)
+    if verifying.worst(proofs) not in GOOD:
+        raise typer.Exit(1)
+
+
+def proved(sources: list[Source], given: GivenKey | None) -> Iterator[Proof]:
+    """Each journal's proof, with progress over all their bytes."""
+    total = sum(place.path.stat().st_size for source in sources for place in source.places)
+    done = 0
+
+    def counted(source: Source) -> Iterator[tuple[float, Place]]:
+        nonlocal done
+        for place in source.places:
+            yield done, place
+            done += place.path.stat().st_size
+
+    for source in sources:
+        yield verifying.verify(source, given, shown(counted(source), "verifying", total))
+
+
+def _tell(proof: Proof) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120  # a pipe has no edge at which names must be cut
+    report = proof.report
+    title = Text(str(proof.where))
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for column in ("segment", "verdict", "records", "from", "to"):
+        table.add_column(column, justify="right" if column == "records" else "left", no_wrap=True)
+    for one in report.segments:
+        dates = (date_of(one.from_ns), date_of(one.to_ns))
+        words = ["no date" if utc is None else f"{utc:%Y-%m-%d %H:%M:%SZ}" for utc in dates]
+        if not one.records:
+            words = ["", ""]
+        verdict = Text(str(one.verdict), COLOURS[one.verdict])
+        table.add_row(Text(one.name), verdict, f"{one.records:,}", *words)
+    console.print(table, soft_wrap=True)
+    for why in report.reasons:
+        console.print(Text(f"  {why.segment}, byte {why.offset:,}: {why.what}"), soft_wrap=True)
+    verdict = Text(str(report.verdict), COLOURS[report.verdict])
+    console.print(verdict, Text(f": {verifying.sentence(proof)}"), sep="", soft_wrap=True)
+    for line in (verifying.key_words(proof), *proof.notes):
+        console.print(Text(line), soft_wrap=True)
