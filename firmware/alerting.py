@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from firmware.alerts import TABLE, THINGS, Row
-from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue
+from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
 
 LADDER = ((1.3, 3.0), (1.2, 4.0), (1.1, 5.0), (1.0, 6.0))
 """(over this share of the limit, so many seconds until the sound): highest step first."""
@@ -74,11 +74,12 @@ class Alerts:
 
     table: tuple[Row, ...] = TABLE
     _standing: dict[tuple[str, str], Standing] = field(default_factory=dict)
-    _rows: dict[str, list[Row]] = field(default_factory=dict)
+    _rows: dict[tuple[str, Verdict], list[Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for row in self.table:
-            self._rows.setdefault(row.topic, []).append(row)
+            for verdict in row.verdicts:
+                self._rows.setdefault((row.topic, verdict), []).append(row)
 
     def follow(self, findings: Mapping[str, Finding], at_s: float) -> list[Alert]:
         """Brings the alerts up to the findings at `at_s`; the changes come clause by clause."""
@@ -92,8 +93,8 @@ class Alerts:
             ):
                 self._let_go(key, one, at_s, changes)
         for finding in findings.values():
-            for row in self._rows.get(finding.topic, ()):
-                if _wants(finding, row):
+            if finding.is_fitted:
+                for row in self._rows.get((finding.topic, finding.verdict), ()):
                     self._hold(row, finding, at_s, changes)
         return changes
 
@@ -175,11 +176,6 @@ class Alerts:
             one for one in self._standing.values() if one.raised_s is not None
         )
         return sorted(raised, key=lambda one: -one.row.priority)
-
-
-def _wants(finding: Finding, row: Row) -> bool:
-    """Whether a finding asks for the alert of a row."""
-    return finding.topic == row.topic and finding.verdict in row.verdicts and finding.is_fitted
 
 
 def _share_step(finding: Finding) -> float:

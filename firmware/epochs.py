@@ -18,6 +18,10 @@ from typing import Literal
 from firmware.nmea import Parser, Sentence
 
 DAY_S = 86_400.0
+
+PLACING = ("RMC", "GGA", "GNS", "GLL")
+"""The sentences that carry a place and a time, and so make an epoch."""
+
 M_PER_DEG = 111_195.0
 """Of latitude, on a sphere of the mean radius 6,371,008.8 m (IUGG); true to 0.6 % anywhere."""
 
@@ -156,9 +160,11 @@ class Assembler:
     that sentence said that there is no fix.
     """
 
-    def __init__(self, *, gives_complete: bool = True) -> None:
-        """Without `gives_complete` only `early` is wanted, and `add` returns nothing."""
-        self._gives_complete = gives_complete
+    def __init__(self, *, gives_complete: bool = True, only_counts: bool = False) -> None:
+        """Without `gives_complete` only `early` is wanted, and `add` returns nothing; with
+        `only_counts` no more than `opened` and `opened_s`, from the sentences that place."""
+        self._gives_complete = gives_complete and not only_counts
+        self._only_counts = only_counts
         self._open: list[_Draft] = []
         self._pending_vtg: Sentence | None = None
         self._dated: tuple[date, float] | None = None
@@ -175,7 +181,7 @@ class Assembler:
         self.early = None
         self.is_void = False
         kind = sentence.kind
-        if kind in ("RMC", "GGA", "GNS", "GLL"):
+        if kind in PLACING:
             return self._place(sentence)
         newest = self._open[-1] if self._open else None
         if kind == "VTG":
@@ -220,6 +226,9 @@ class Assembler:
                 oldest = self._open.pop(0)
                 if self._gives_complete and oldest.has_fix:
                     closed.append(self._epoch(oldest))
+        if self._only_counts:
+            draft.kinds.add(sentence.talker + sentence.kind)
+            return closed
         was_placed, had_rmc = bool(draft.places), draft.rmc_valid is True
         draft.take(sentence)
         if sentence.kind == "RMC":
@@ -313,9 +322,9 @@ def paced(data: bytes) -> list[tuple[float, bytes]]:
     than two minutes, the recording's usual period is kept. The chunks joined are the recording.
     """
     begins = [match.start() for match in re.finditer(rb"\$", data)]
-    assembler = Assembler(gives_complete=False)
+    assembler = Assembler(only_counts=True)
     cuts: list[tuple[int, float | None]] = []
-    for sentence in Parser().feed(data):
+    for sentence in Parser(PLACING).feed(data):
         before = assembler.opened
         assembler.add(sentence)
         if assembler.opened != before:

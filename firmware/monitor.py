@@ -48,6 +48,9 @@ JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
 
 
+_KEPT = Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a step brought: each change with the instant at which it came, in order."""
@@ -136,7 +139,10 @@ class Monitor:
             self._judge_all(self._watched, at_s, outcome)
             return outcome
         self._pass_time(at_s, outcome)
-        self._judge_all(self._take(reading, at_s, outcome), at_s, outcome)
+        touched = self._take(reading, at_s, outcome)
+        # How the receiver does is shown and kept; no clause, alert or timer hangs on it.
+        if touched or reading.channel is not Channel.RECEIVER or reading.fresh_s is not None:
+            self._judge_all(touched, at_s, outcome)
         return outcome
 
     def advance(self, at_s: float) -> Outcome:
@@ -291,8 +297,8 @@ class Monitor:
             self.requests.due_s(at_s),
             self.alerts.due_s(at_s),
             self.events.due_s(at_s),
-            *(held.lapses_s for held in self.held.values()),
-            *(one.memory.due_s for one in self._watched),
+            *[held.lapses_s for held in self.held.values()],  # lists: half a generator's time
+            *[one.memory.due_s for one in self._watched],
         )
 
     def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
@@ -306,10 +312,10 @@ class Monitor:
         head, tail = self.held[Channel.LIGHT_HEAD].value, self.held[Channel.LIGHT_TAIL].value
         tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value
         # readings.VALUE_TYPES: each channel has one type, or a Missing.
-        assert isinstance(head, Light | Missing)
-        assert isinstance(tail, Light | Missing)
-        assert isinstance(tether, Tether | Missing)
-        assert isinstance(engine, Engine | Missing)
+        assert isinstance(head, (Light, Missing))
+        assert isinstance(tail, (Light, Missing))
+        assert isinstance(tether, (Tether, Missing))
+        assert isinstance(engine, (Engine, Missing))
         return Snapshot(
             at_s=at_s,
             fix=self.fix,
@@ -342,7 +348,7 @@ class Monitor:
         disk = self.held[Channel.JOURNAL].value
         if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
             return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
-        return Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
+        return _KEPT
 
 
 def _is_finite(value: Value) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date
 from enum import StrEnum
 from functools import lru_cache
@@ -312,13 +312,22 @@ _READERS: dict[str, Callable[[str, int, list[str]], Sentence]] = {
     "ZDA": _zda,
 }
 
-_USED = "|".join(_READERS).encode()
-# An address is two letters of talker and three of type. P begins a maker's own sentence, like
-# Garmin's PGRMC, which is no RMC.
-_ADDRESS = rb"\$[A-OQ-Z][A-Z](?:" + _USED + rb"),"
 _ROOM = MAX_SENTENCE_BYTES - len(b"$GPRMC,*00")
 _BODY = rb"[\x20-\x23\x25-\x29\x2b-\x7e]{0," + str(_ROOM).encode() + rb"}"
-_SENTENCE = re.compile(_ADDRESS + _BODY + rb"(\*[0-9A-Fa-f]{2})?")
+
+
+def _address_of(kinds: Collection[str]) -> bytes:
+    """Two letters of talker and three of type. P begins a maker's own sentence, like Garmin's
+    PGRMC, which is no RMC."""
+    return rb"\$[A-OQ-Z][A-Z](?:" + "|".join(kinds).encode() + rb"),"
+
+
+def _sentence_of(kinds: Collection[str]) -> re.Pattern[bytes]:
+    return re.compile(_address_of(kinds) + _BODY + rb"(\*[0-9A-Fa-f]{2})?")
+
+
+_ADDRESS = _address_of(_READERS)
+_SENTENCE = _sentence_of(_READERS)
 # What the end of a chunk may be: the beginning of a sentence whose rest has not come yet.
 _BEGINNING = re.compile(
     rb"\$(?:[A-Z]{0,5}|" + _ADDRESS[2:] + _BODY + rb"(?:\*[0-9A-Fa-f]?)?)", re.DOTALL
@@ -334,7 +343,9 @@ class Parser:
     were not believed, by reason. Other types are counted as begun and no more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Collection[str] = tuple(_READERS)) -> None:
+        """Only sentences of these types are given; the others cost nothing but their bytes."""
+        self._sentence = _SENTENCE if kinds == tuple(_READERS) else _sentence_of(kinds)
         self._kept = b""
         self._begun = 0
         self.accepted = 0
@@ -357,7 +368,7 @@ class Parser:
 
     def _cut(self, stream: bytes) -> Iterator[Sentence]:
         done = 0
-        for match in _SENTENCE.finditer(stream):
+        for match in self._sentence.finditer(stream):
             self._begun += stream.count(b"$", done, match.start() + 1)
             done = match.start() + 1
             if match.end(1) < 0:
