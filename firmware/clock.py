@@ -22,14 +22,22 @@ class Clock:
         self.speed = speed
         self._origin_s = time.monotonic() if from_zero else 0.0
         self._scaled = from_zero
+        self._is_held = False
 
-    def restart(self) -> None:
-        """Begins a simulation's time anew at 0.0, once everything stands ready for it."""
-        if self._scaled:
+    def hold(self) -> None:
+        """Holds a simulation's time at 0.0 until `release`; waits still pass."""
+        self._is_held = self._scaled
+
+    def release(self) -> None:
+        """Begins a simulation's time at 0.0, once everything stands ready for it."""
+        if self._is_held:
             self._origin_s = time.monotonic()
+            self._is_held = False
 
     def mono_s(self) -> float:
         """Monotonic ride seconds; never steps, never goes back."""
+        if self._is_held:
+            return 0.0
         elapsed_s = time.monotonic() - self._origin_s
         return elapsed_s * self.speed if self._scaled else elapsed_s
 

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -168,44 +169,61 @@ def _stage(drive: Drive, config: Config, clock: Clock) -> Stage:
 
 def _run(plan: Plan, speed: float) -> int:
     clock = Clock(speed, from_zero=plan.drive is not None)
-    stage = _stage(plan.drive, plan.config, clock) if plan.drive else None
-    wires = stage.wires if stage else _real_wires(plan.config, clock)
-    fitted = fit(plan.config, wires)
-    unit = Unit(
-        build(plan.config, plan.laws),
-        clock,
-        outputs=fitted.outputs,
-        tell=[Console().alert],
-        notifier=Notifier(),
-    )
-    journal = Journal(
-        plan.journal,
-        _start_record(plan, speed),
-        clock,
-        attachments=_attachments(plan),
-        quota_mb=plan.config.journal.quota_mb,
-        on_change=unit.post_journal_health,
-    )
-    journal.open()  # refuses a second daemon before anything is heard or shown
+    clock.hold()  # a drive begins when everything stands ready for it
+    with ExitStack() as ending:
+        stage = None if plan.drive is None else _stage(plan.drive, plan.config, clock)
+        if stage is not None:
+            ending.callback(stage.stop)
+        wires = _real_wires(plan.config, clock) if stage is None else stage.wires
+        ending.callback(wires.i2c.close)
+        ending.callback(wires.pins.close)
+        fitted = fit(plan.config, wires)
+        console = Console()
+        ending.callback(console.stop)
+        unit = Unit(
+            build(plan.config, plan.laws),
+            clock,
+            outputs=fitted.outputs,
+            tell=[console.alert],
+            notifier=Notifier(),
+        )
+        journal = Journal(
+            plan.journal,
+            _start_record(plan, speed),
+            clock,
+            attachments=_attachments(plan),
+            quota_mb=plan.config.journal.quota_mb,
+            on_change=unit.post_journal_health,
+        )
+        journal.open()  # refuses a second daemon before anything is heard or shown
+        _listen_to_signals(unit)
+
+        def begin_the_world() -> None:
+            if stage is not None and fitted.gps is not None:
+                fitted.gps.wait_until_open(1.0)  # a drive's first sentence is not to be missed
+                clock.release()
+                stage.start(unit.post, unit.stop)
+
+        why = unit.run(
+            fitted.sources,
+            journal=journal,
+            feed=_feed(plan, unit, clock),
+            scout=fitted.scout,
+            on_started=begin_the_world,
+        )
+    log.info("ended: %s", why)
+    return 0
+
+
+def _feed(plan: Plan, unit: Unit, clock: Clock) -> Feed | None:
+    """The feed for the screens; warnings go on without one."""
     feed = Feed(plan.feed, unit.post, clock)
     try:
         feed.start()
     except SledwardenError as fault:
-        log.error("%s", fault)  # warnings go on without screens
-        feed = None  # type: ignore[assignment]  # absent from here on
-    _listen_to_signals(unit)
-    clock.restart()
-    if stage is not None:
-        stage.start(unit.post, unit.stop)
-    try:
-        why = unit.run(fitted.sources, journal=journal, feed=feed, scout=fitted.scout)
-    finally:
-        if stage is not None:
-            stage.stop()
-        wires.pins.close()
-        wires.i2c.close()
-    log.info("ended: %s", why)
-    return 0
+        log.error("%s", fault)
+        return None
+    return feed
 
 
 def _real_wires(config: Config, clock: Clock) -> Wires:

@@ -102,8 +102,12 @@ class Unit:
         journal: Journal | None = None,
         feed: Feed | None = None,
         scout: Scout | None = None,
+        on_started: Callable[[], None] | None = None,
     ) -> str:
-        """Starts the sources, judges until `stop`, ends all in order; returns why it ended."""
+        """Starts the sources, judges until `stop`, ends all in order; returns why it ended.
+
+        `on_started` is called once every source runs: a simulated world begins then.
+        """
         self._journal, self._feed, self._scout = journal, feed, scout
         self._at_s = self.clock.mono_s()
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
@@ -112,6 +116,8 @@ class Unit:
         self._sources = list(sources)
         for source in self._sources:
             source.start(self.post)
+        if on_started is not None:
+            on_started()
         self._notifier.ready("watching")
         try:
             while not self._ended_why:

@@ -63,6 +63,7 @@ class Fitted:
     sources: list[Source] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     scout: SurroundingsSource | None = None
+    gps: Gps | None = None
 
 
 def fit(config: Config, wires: Wires) -> Fitted:
@@ -73,7 +74,8 @@ def fit(config: Config, wires: Wires) -> Fitted:
     fitted = Fitted()
     clock = wires.clock
     settings = fix_settings(config, source=f"gps@{wires.gps_port}", trust_dates=wires.trust_dates)
-    fitted.sources.append(Gps(wires.gps_port, config.gps.baud, settings, clock))
+    fitted.gps = Gps(wires.gps_port, config.gps.baud, settings, clock)
+    fitted.sources.append(fitted.gps)
     chips = _chips(config, wires)
     if chips:
         fitted.sources.append(Poller(wires.i2c.name, chips, clock))
