@@ -36,7 +36,6 @@ _FORMS = {  # action -> what its argument must be, for those that have a form; "
     "restart": "",
     "mode": "NAME on or NAME off",
     "note": "the text of the note",
-    "prompt": "the words of the prompt",
 }
 
 _T = TypeVar("_T")

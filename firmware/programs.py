@@ -31,6 +31,28 @@ def dash() -> int:
     return _run("sledwarden-dash", load)
 
 
+def link() -> int:
+    """The service port."""
+
+    def load() -> Callable[[], int]:
+        from firmware.link.main import main  # noqa: PLC0415  # what fails here is to be caught here
+
+        return main
+
+    return _run("sledwarden-link", load)
+
+
+def page() -> int:
+    """The live web page."""
+
+    def load() -> Callable[[], int]:
+        from firmware.page.main import main  # noqa: PLC0415  # what fails here is to be caught here
+
+        return main
+
+    return _run("sledwarden-page", load)
+
+
 def _run(name: str, load: Callable[[], Callable[[], int]]) -> int:
     try:
         main = load()

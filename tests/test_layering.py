@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[int, str]] = {
             for name in (
                 "parts", "nmea", "epochs", "dates", "fixes", "sun", "zones", "plane", "geopackage",
                 "ride", "script", "script_text", "world", "feed_messages", "feed_client", "notify",
-                "buses", "buses.*",
+                "buses", "buses.*", "hosts", "hosts_words", "port_messages",
             )
         ],
         (1, "facts"),
@@ -75,13 +75,19 @@ LAYERS: dict[str, tuple[int, str]] = {
 
 JOURNAL_ORDER = (
     "record", "folder", "segment", "dating", "seal", "finish", "open_segment", "writer", "reader",
+    "listing",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""
 
 SCREENS = frozenset({"dash", "page", "link"})
 """Programs that reach the unit through its socket and files alone."""
 
-SCREENS_MAY = ("firmware.journal", "firmware.journal.reader", "firmware.journal.record")
+SCREENS_MAY = (
+    "firmware.journal",
+    "firmware.journal.reader",
+    "firmware.journal.record",
+    "firmware.journal.listing",
+)
 
 TOOLS_MAY = ("firmware.sources", "firmware.sources.drive", "firmware.dash", "firmware.dash.screen")
 """Of layers 3 to 7, what host_tools may import beside rules, journal, alerts and the monitor."""
@@ -93,9 +99,14 @@ DOORS: dict[str, tuple[str, ...]] = {
     "gpiozero": ("firmware.buses.pins", "firmware.buses.pins_fake"),
     "ephem": ("firmware.sun",),
     "mcap": ("firmware.journal.*",),
-    "cryptography": ("firmware.journal.seal",),
+    "cryptography": ("firmware.journal.seal", "firmware.hosts"),
+    "smp": ("firmware.link.*", "host_tools.sled"),
+    "smpclient": ("host_tools.sled",),
+    "cbor2": ("firmware.link.frames", "host_tools.sled"),
     "luma": ("firmware.dash.panel_*",),
     "PIL": ("firmware.dash.*",),
+    "starlette": ("firmware.page.*",),
+    "uvicorn": ("firmware.page.*",),
     "msgspec": ("firmware.*", "host_tools.*"),
     "typer": ("host_tools.*",),
     "rich": ("host_tools.*",),

@@ -18,7 +18,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXTRA_OF = {"sledwardend": "unit", "sledwarden-dash": "unit", "sledwarden": "host"}
+EXTRA_OF = {
+    "sledwardend": "unit",
+    "sledwarden-dash": "unit",
+    "sledwarden-page": "unit",
+    "sledwarden-link": "unit",
+    "sledwarden": "host",
+}
 """The one extra that each program needs; a new program gets its line."""
 
 
