@@ -121,6 +121,14 @@ def test_void_sentences_are_a_missing_fix_and_move_nothing(ride: Ride) -> None:
     assert ride.missing[0] == Missing(Why.NO_FIX, "the receiver says that it has no fix")
 
 
+def test_a_simulator_is_known_by_its_gga_at_the_next_rmc(ride: Ride) -> None:
+    for second in range(3):
+        found = ride.rmc(36672 + second, 20.0, second * 10.3)
+        body = f"GPGGA,{clock(36672 + second)},{place(second * 10.3)},8,08,1.2,200.0,M,,M,,"
+        assert ride.say(signed(body)) == []
+        assert bool(found) is (second == 0)  # nothing had said so at the very first
+
+
 def test_a_refused_sentence_is_not_a_speed_of_zero(ride: Ride) -> None:
     speeds = []
     for second in range(5):
@@ -224,6 +232,28 @@ def test_the_gate_opens_again_by_itself_within_three_seconds(rate_hz: int) -> No
     assert held_s is not None
     assert 0.5 < held_s <= 3.0
     assert "a jump of speed or place is ignored" in ride.notes
+
+
+@pytest.mark.parametrize("rate_hz", [1, 2, 10])
+@pytest.mark.parametrize(("knots", "north_m"), [(190.0, 0.0), (20.0, 9000.0)])
+def test_a_jump_that_stays_is_taken_within_three_seconds_and_told(
+    rate_hz: int, knots: float, north_m: float
+) -> None:
+    ride = new_ride()
+    ride.rmc(36000, 20.0, 0.0)
+    given_s = [
+        turn / rate_hz
+        for turn in range(1, rate_hz * 6)
+        if ride.rmc(
+            36000 + turn / rate_hz,
+            knots,
+            north_m + turn / rate_hz * mps_of_knots(knots),
+            after_s=1 / rate_hz,
+        )
+    ]
+    assert 1.0 <= given_s[0] - 1 / rate_hz <= 3.0
+    assert len(given_s) == given_s[-1] * rate_hz - given_s[0] * rate_hz + 1
+    assert ride.notes[-1] == "a jump of speed or place was confirmed: the new one is taken"
 
 
 def test_the_hardest_a_sled_does_passes(ride: Ride) -> None:
