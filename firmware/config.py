@@ -300,7 +300,7 @@ class Feed(Section, frozen=True):
 
 
 class Link(Section, frozen=True):
-    """The service port; each way in is shut until it is named. Not used by this version."""
+    """The service port (docs/link.md); each way in is shut until it is named."""
 
     serial: (
         Annotated[PathText, Meta(description="A serial line, like /dev/ttyGS0 (USB gadget).")]
@@ -309,6 +309,18 @@ class Link(Section, frozen=True):
     udp: (
         Annotated[int, Meta(ge=1, le=65535, description="A UDP port; 1337 is SMP's own.")] | None
     ) = None
+    baud: Annotated[
+        Literal[9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600],
+        Meta(description="Bits a second on the serial line; a USB gadget has no pace of its own."),
+    ] = 115200
+    host: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9A-Fa-f.:]+$",
+            title="an IP address of this machine",
+            description="Where the UDP port listens; 0.0.0.0 is everywhere.",
+        ),
+    ] = "0.0.0.0"
 
 
 class Page(Section, frozen=True):

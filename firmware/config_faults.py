@@ -61,6 +61,7 @@ def check_agreement(accepted: Accepted) -> list[str]:
         *_check_pins(accepted),
         *_check_addresses(accepted),
         *_check_line(accepted),
+        *_check_ports(accepted),
         *_check_promises(accepted),
     ]
 
@@ -264,6 +265,12 @@ def _check_line(accepted: Accepted) -> Iterator[str]:
                 f"{baud / 20 / SENTENCE_CHARS:.1f} at {baud} baud: RMC and GGA take {needed} "
                 f"letters a second, and the line carries {baud // 10}."
             )
+
+
+def _check_ports(accepted: Accepted) -> Iterator[str]:
+    serial = accepted.get("[link] serial")
+    if serial is not None and serial == accepted.get("[gps] port"):
+        yield f"[link] serial = {shown(serial)}: is the receiver's line, [gps] port: give another."
 
 
 def _check_promises(accepted: Accepted) -> Iterator[str]:

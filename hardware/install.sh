@@ -73,14 +73,14 @@ echo i2c-dev >"$ROOT/etc/modules-load.d/sledwarden.conf"
 say 'services'
 mkdir -p "$ROOT/etc/systemd/system" "$ROOT/etc/systemd/system.conf.d" "$ROOT/etc/udev/rules.d"
 install -m 0644 "$HERE/systemd/sledwardend.service" "$HERE/systemd/sledwarden-dash.service" \
-    "$ROOT/etc/systemd/system/"
+    "$HERE/systemd/sledwarden-link.service" "$ROOT/etc/systemd/system/"
 install -m 0644 "$HERE/systemd/10-sledwarden-watchdog.conf" "$ROOT/etc/systemd/system.conf.d/"
 install -m 0644 "$HERE/systemd/60-sledwarden.rules" "$ROOT/etc/udev/rules.d/"
 if [ -z "$ROOT" ]; then
     udevadm control --reload
     systemctl daemon-reload
-    systemctl enable sledwardend.service sledwarden-dash.service
-    systemctl restart sledwardend.service sledwarden-dash.service
+    systemctl enable sledwardend.service sledwarden-dash.service sledwarden-link.service
+    systemctl restart sledwardend.service sledwarden-dash.service sledwarden-link.service
 fi
 
 say 'done: restart the Pi once, then look for the green light'

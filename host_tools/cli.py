@@ -30,6 +30,11 @@ class Part(NamedTuple):
 PARTS = {
     "demo": Part("host_tools.commands.demo", "Runs the real programs on this desk, on a ride."),
     "replay": Part("host_tools.commands.replay", "Judges a recorded or scripted ride again."),
+    "verify": Part("host_tools.commands.verify", "Tells whether a journal is what was sealed."),
+    "export": Part("host_tools.commands.export", "Writes a ride for other tools: GPX, KML, CSV."),
+    "report": Part("host_tools.commands.report", "Makes one page of a ride, to open anywhere."),
+    "download": Part("host_tools.commands.download", "Fetches what is new of a unit's journal."),
+    "units": Part("host_tools.commands.units", "Lists the units that were downloaded."),
     "law": Part(
         "host_tools.commands.law", "Tells what each paragraph asks, and how it is covered."
     ),

@@ -40,8 +40,16 @@ def check_unit(text: str) -> Iterator[str]:
         yield "DevicePolicy=closed is missing"
 
 
-def test_the_two_services_are_there() -> None:
-    assert [unit.name for unit in UNITS] == ["sledwarden-dash.service", "sledwardend.service"]
+EXPOSURE = {"sledwarden-link.service": 14}
+"""In tenths; what speaks to a network can't be below 1.0 (PrivateNetwork, AF_INET)."""
+
+
+def test_the_services_are_there() -> None:
+    assert {unit.name for unit in UNITS} >= {
+        "sledwarden-dash.service",
+        "sledwarden-link.service",
+        "sledwardend.service",
+    }
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -83,6 +91,13 @@ def test_the_daemon_is_watched_and_says_when_it_is_ready() -> None:
 def test_the_glass_may_touch_its_panel_s_bus_alone() -> None:
     unit = (SYSTEMD / "sledwarden-dash.service").read_text()
     assert re.findall(r"^DeviceAllow=(.*)$", unit, re.M) == ["char-i2c rw"]
+
+
+def test_the_service_port_may_touch_serial_lines_alone_and_no_internet() -> None:
+    unit = (SYSTEMD / "sledwarden-link.service").read_text()
+    devices = re.findall(r"^DeviceAllow=(.*)$", unit, re.M)
+    assert devices == ["char-ttyGS rw", "char-ttyAMA rw", "char-ttyS rw", "char-ttyUSB rw"]
+    assert "\nIPAddressDeny=any\n" in unit
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -134,7 +149,8 @@ def test_systemd_says_when_a_line_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_the_exposure_is_at_most_one_of_ten(unit: Path) -> None:
-    done = _analyze("security", "--offline=true", "--threshold=10", "--no-pager", str(unit))
+    most = EXPOSURE.get(unit.name, 10)
+    done = _analyze("security", "--offline=true", f"--threshold={most}", "--no-pager", str(unit))
     assert done.returncode == 0, done.stdout[-300:] + done.stderr
 
 
@@ -197,7 +213,8 @@ def test_the_installer_lays_everything_and_a_second_run_changes_nothing(card: Pa
     _install(card.parent)
     first = _tree(card)
     assert {"etc/sledwarden/sledwarden.toml", "etc/systemd/system/sledwardend.service",
-            "etc/systemd/system/sledwarden-dash.service", "etc/modules-load.d/sledwarden.conf",
+            "etc/systemd/system/sledwarden-dash.service",
+            "etc/systemd/system/sledwarden-link.service", "etc/modules-load.d/sledwarden.conf",
             "etc/systemd/system.conf.d/10-sledwarden-watchdog.conf",
             "etc/udev/rules.d/60-sledwarden.rules"} <= first.keys()  # fmt: skip
     assert f"{ROOT}[unit]" in (card / "opt/sledwarden/venv/pip.log").read_text()

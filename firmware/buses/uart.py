@@ -18,11 +18,11 @@ from firmware.errors import BusError
 READ_BYTES = 4096  # what the kernel's line discipline holds (N_TTY_BUF_SIZE)
 
 _WHAT = {
-    errno.ENOENT: ("no receiver at this port.", "Plug it in, or set [gps] port."),
-    errno.ENODEV: ("no receiver at this port.", "Plug it in, or set [gps] port."),
-    errno.ENXIO: ("no receiver at this port.", "Plug it in, or set [gps] port."),
-    errno.EISDIR: ("a folder, not a serial port.", "Set [gps] port."),
-    errno.ENOTTY: ("not a serial port.", "Set [gps] port."),
+    errno.ENOENT: ("no {end} at this port.", "Plug it in, or set {key}."),
+    errno.ENODEV: ("no {end} at this port.", "Plug it in, or set {key}."),
+    errno.ENXIO: ("no {end} at this port.", "Plug it in, or set {key}."),
+    errno.EISDIR: ("a folder, not a serial port.", "Set {key}."),
+    errno.ENOTTY: ("not a serial port.", "Set {key}."),
     errno.EBUSY: ("held by another program.", "Stop it (often gpsd, or a login on this port)."),
     errno.EWOULDBLOCK: (
         "held by another program.",
@@ -30,36 +30,38 @@ _WHAT = {
     ),
     errno.EACCES: ("not ours to open.", "Add the unit's user to the group dialout."),
     errno.EPERM: ("not ours to open.", "Add the unit's user to the group dialout."),
-    errno.EIO: ("the receiver was unplugged.", "Look at its plug and cable."),
+    errno.EIO: ("the {end} was unplugged.", "Look at its plug and cable."),
     errno.EBADF: ("the port was closed.", ""),
 }
 
 
-def _bus_error(port: str, number: int | None, said: str) -> BusError:
-    """The errno of a serial port as a sentence, with what to do."""
-    what, advice = _WHAT.get(number or 0, (f"the port failed: {said}.", "Look at its cable."))
-    return BusError(port, what, advice)
+_FAILED = ("the port failed: {said}.", "Look at its cable.")
 
 
 class Uart:
     """An open serial port, 8 data bits, no parity, locked against other programs.
 
-    Raises `BusError` where it can't be opened, and from `read` where it is lost.
+    Raises `BusError` where it can't be opened, and from `read` and `write` where it is lost; `end`
+    is what is at its other end, `section` where the configuration speaks of it, for its words.
     """
 
-    def __init__(self, port: str, baud: int) -> None:
+    def __init__(
+        self, port: str, baud: int, *, end: str = "receiver", section: str = "[gps]"
+    ) -> None:
         self.port = port
+        self._end = end
+        self._key = f"{section} {'port' if section == '[gps]' else 'serial'}"
         try:
             self._serial = serial.Serial(port, baud, timeout=0, exclusive=True)
         except serial.SerialException as error:
             # Where configuring fails, only the exception beneath this one has the errno.
             beneath = error.__context__
             number = beneath.args[0] if isinstance(beneath, termios.error) else error.errno
-            raise _bus_error(port, number, str(error)) from error
+            raise self._bus_error(number, str(error)) from error
         except OSError as error:
-            raise _bus_error(port, error.errno, os.strerror(error.errno or 0)) from error
+            raise self._lost(error) from error
         except ValueError as error:
-            raise BusError(port, f"baud rate {baud}: {error}.", "Set [gps] baud.") from error
+            raise BusError(port, f"baud rate {baud}: {error}.", f"Set {section} baud.") from error
         self._descriptor: int = self._serial.fileno()
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
@@ -73,11 +75,33 @@ class Uart:
         except BlockingIOError:
             return b""
         except OSError as error:
-            raise _bus_error(self.port, error.errno, os.strerror(error.errno or 0)) from error
+            raise self._lost(error) from error
         if not octets:
             # Ready, and nothing there: the other end has hung up.
-            raise _bus_error(self.port, errno.EIO, "hung up")
+            raise self._bus_error(errno.EIO, "hung up")
         return octets
+
+    def fileno(self) -> int:
+        """The descriptor, for who waits for several lines at once."""
+        return self._descriptor
+
+    def write(self, octets: bytes) -> int:
+        """How many of the bytes the line took at once; 0 where it is full."""
+        try:
+            return os.write(self._descriptor, octets)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: OSError) -> BusError:
+        return self._bus_error(error.errno, os.strerror(error.errno or 0))
+
+    def _bus_error(self, number: int | None, said: str) -> BusError:
+        """The errno of a serial port as a sentence, with what to do."""
+        what, advice = _WHAT.get(number or 0, _FAILED)
+        words = {"end": self._end, "key": self._key, "said": said}
+        return BusError(self.port, what.format(**words), advice.format(**words))
 
     def close(self) -> None:
         """Frees the port; safe to call twice."""

@@ -1,13 +1,18 @@
-"""A GPS receiver on a pseudo-terminal: the fake of `uart`, and a part of the product."""
+"""What is at the other end of a serial line, on a pseudo-terminal: the fakes of `uart`, and a part
+of the product."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import select
 import tempfile
 import tty
 from pathlib import Path
 from types import TracebackType
+
+from firmware.errors import BusError
 
 
 class FakeReceiver:
@@ -78,3 +83,96 @@ class FakeReceiver:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class FakePort:
+    """A unit's service port without a wire: reads and writes as `uart.Uart` does, and any program
+    can open `path` as the serial port of the host's end.
+
+    `plug` again after a pull puts a new device at the same path. `cut_after` bytes, in both
+    directions together, the cable is pulled by itself, in the middle of whatever it carries.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.port = path
+        self.carried = 0
+        self.cut_after: int | None = None
+        self._ends: tuple[int, int] | None = None
+        self.plug()
+
+    def plug(self) -> None:
+        """Puts a new device at the path; nothing when there is one."""
+        if self._ends is not None:
+            return
+        ours, theirs = os.openpty()
+        tty.setraw(theirs)
+        os.set_blocking(ours, False)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.islink(self.port):
+                    os.unlink(self.port)
+            os.symlink(os.ttyname(theirs), self.port)
+        except OSError as error:
+            os.close(ours)
+            os.close(theirs)
+            raise BusError(
+                self.port,
+                f"can't be made: {error.strerror}.",
+                "Give a path that is free, in a folder that is there.",
+            ) from error
+        self._ends = (ours, theirs)
+
+    def pull(self) -> None:
+        """Takes the device away, from under whoever uses it; nothing when there is none."""
+        if self._ends is None:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.port)
+        for end in self._ends:
+            os.close(end)
+        self._ends = None
+
+    def fileno(self) -> int:
+        """The unit's end, for who waits for several lines at once; raises BusError when pulled."""
+        return self._end()
+
+    def read(self, timeout_s: float) -> bytes:
+        """All bytes that have come, as soon as there are any; none after `timeout_s`."""
+        poll = select.poll()
+        poll.register(self._end(), select.POLLIN)
+        if not poll.poll(max(0.0, timeout_s * 1000.0)):
+            return b""
+        octets = os.read(self._end(), 4096)
+        room = self._room(len(octets))
+        self._carry(room)
+        return octets[:room]
+
+    def write(self, octets: bytes) -> int:
+        """How many of the bytes the line took at once; 0 where it is full."""
+        room = self._room(len(octets))
+        try:
+            sent = os.write(self._end(), octets[:room])
+        except BlockingIOError:
+            return 0
+        self._carry(sent)
+        return sent
+
+    def close(self) -> None:
+        """Takes the device away for good; safe to call twice."""
+        self.pull()
+
+    def _end(self) -> int:
+        if self._ends is None:
+            raise BusError(self.port, "the host was unplugged.", os.strerror(errno.ENODEV))
+        return self._ends[0]
+
+    def _room(self, wanted: int) -> int:
+        if self.cut_after is None:
+            return wanted
+        return min(wanted, self.cut_after - self.carried)
+
+    def _carry(self, count: int) -> None:
+        self.carried += count
+        if self.cut_after is not None and self.carried >= self.cut_after:
+            self.cut_after = None
+            self.pull()

@@ -43,6 +43,9 @@ _MESSAGE = struct.Struct("<BQHIQQ")
 _CHUNK = struct.Struct("<BQQQQIIQ")  # with an empty name of compression
 _INDEX = struct.Struct("<BQHI")
 
+CHUNK_HEAD_BYTES = _CHUNK.size - _FRAME.size
+"""What stands between a chunk's opcode and length and its content."""
+
 
 class Message(NamedTuple):
     """One message of a segment, as it stands in a chunk."""

@@ -1,0 +1,51 @@
+"""The hosts that may answer a challenge instead of a person's hold: a text file beside the journal.
+
+64 hex digits of the public key, a space, the host's name        one a line
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from firmware.errors import SledwardenError
+
+_LINE = re.compile(r"([0-9a-f]{64}) ([ -~]{1,64})")
+
+
+class Enrolled:
+    """The list of enrolled hosts; a person may shorten the file at any time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def name_of(self, key: bytes) -> str | None:
+        """The name under which a key was enrolled; None for a stranger's."""
+        return self.all().get(key.hex())
+
+    def all(self) -> dict[str, str]:
+        """Names by their keys in hex; a line that is no host is passed over."""
+        try:
+            lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
+        except FileNotFoundError:
+            return {}
+        except OSError as fault:
+            raise SledwardenError(str(self.path), f"can't be read: {fault.strerror}.") from fault
+        found = (_LINE.fullmatch(line) for line in lines)
+        return {one[1]: one[2] for one in found if one is not None}
+
+    def add(self, key: bytes, name: str) -> None:
+        """Enrols a host, whole or not at all; raises SledwardenError where the disk refuses."""
+        hosts = self.all() | {key.hex(): name}
+        beside = self.path.with_name(f"{self.path.name}.new")
+        try:
+            beside.unlink(missing_ok=True)
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "w", encoding="ascii") as file:
+                file.writelines(f"{digits} {called}\n" for digits, called in hosts.items())
+                file.flush()
+                os.fsync(file.fileno())
+            beside.rename(self.path)
+        except OSError as fault:
+            raise SledwardenError(str(self.path), f"can't be kept: {fault.strerror}.") from fault

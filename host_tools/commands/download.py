@@ -1,0 +1,205 @@
+"""`sledwarden download`: the new segments of a unit's journal, into the archive of this desk."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from firmware.clock import Clock
+from firmware.errors import SledwardenError
+from firmware.hosts import HostKey, words_of
+from host_tools.archive import Wanted
+from host_tools.fetching import POLL_S, Download, Result, Watcher
+from host_tools.sled import UDP_PORT, Identity, LostError, RefusedError, Session, Sled, Way, ports
+
+ARCHIVE = Path("rides")
+ENROLL_S = 60.0
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def download(
+    port: Annotated[
+        str | None, typer.Option(help="The serial port of the unit, like /dev/ttyACM0 or COM3.")
+    ] = None,
+    udp: Annotated[
+        str | None, typer.Option(metavar="HOST[:PORT]", help="The unit's address, for UDP.")
+    ] = None,
+    into: Annotated[Path, typer.Option(file_okay=False, help="The archive.")] = ARCHIVE,
+    baud: Annotated[
+        int, typer.Option(min=1200, help="Bits a second on a serial line; USB has no such pace.")
+    ] = 115_200,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Wait so many seconds for a cable that was pulled.")
+    ] = 30.0,
+    enroll: Annotated[
+        bool,
+        typer.Option("--enroll", help="Enrol this computer, so that later it needs no button."),
+    ] = False,
+    key: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="This computer's key; made by --enroll.")
+    ] = None,
+) -> None:
+    """Downloads what is new of a unit's journal, over a cable or UDP.
+
+    The sled must stand. The unit's glass asks, and a hold of its button opens the port for ten
+    minutes to whoever is at it; a computer that was enrolled needs no hold.
+
+    For example: [bold]sledwarden download --port /dev/ttyACM0 --into rides[/bold]
+
+    A pulled cable costs nothing: it goes on at the byte where it was, at once or in the next run.
+    Every segment's SHA-256 is checked. A unit that shows less than the archive has seen, or another
+    key, is refused. The unit's own data stays as it is.
+    """
+    way = _way(port, udp, baud)
+    path = key or Path(typer.get_app_dir("sledwarden")) / "host.key"
+    host_key = HostKey.load(path)
+    if enroll and host_key is None:
+        host_key = HostKey.make(path)
+    clock = Clock()
+    console = Console(stderr=True, highlight=False)
+    watcher = Shown(console)
+
+    def enrol_first(sled: Sled, identity: Identity) -> None:
+        if enroll and host_key is not None:
+            _enroll(sled, host_key, identity, clock, console)
+
+    begun_s = clock.mono_s()
+    with watcher:
+        result = Download(
+            way, into, host_key, wait_s=wait, watcher=watcher, on_open=enrol_first
+        ).run()
+    typer.echo(_told(result, clock.mono_s() - begun_s))
+
+
+class Shown(Watcher):
+    """Shows a download where a person looks on; where none does, says only what they must do."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._said = ""
+
+    def __enter__(self) -> Shown:
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self._bar.stop()
+
+    def opening(self, session: Session) -> None:
+        if session.asking:
+            self._say("Hold the rider's button for two seconds: the unit's glass asks for it.")
+        elif session.why:
+            self._say(f"Waiting: {session.why}")
+
+    def lost(self, fault: LostError, left_s: float) -> None:
+        self._say(f"{fault} Waiting for it: {left_s:.0f} s.", once=str(fault))
+
+    def planned(self, wanted: list[Wanted], here: int) -> None:
+        del here  # told at the end
+        if wanted:
+            self._task = self._bar.add_task("", total=sum(one.segment.bytes for one in wanted))
+            self._bar.start()
+
+    def began(self, wanted: Wanted, size: int) -> None:
+        self._said = ""
+        if self._task is not None:
+            self._bar.update(self._task, description=wanted.name)
+            self._bar.advance(self._task, size)
+
+    def came(self, count: int) -> None:
+        if self._task is not None:
+            self._bar.advance(self._task, count)
+
+    def _say(self, words: str, once: str = "") -> None:
+        if (once or words) != self._said:
+            self._said = once or words
+            self._console.print(words)
+
+
+def _way(port: str | None, udp: str | None, baud: int) -> Way:
+    if port is not None and udp is not None:
+        raise typer.BadParameter("must be one of --port and --udp, not both.")
+    if udp is not None:
+        host, colon, number = udp.rpartition(":")
+        if not colon or host.endswith(":") or "]" in number:  # no port, or a bare IPv6 address
+            return Way(host=udp.strip("[]"), udp=UDP_PORT)
+        if not number.isdecimal() or not 0 < int(number) < 65536:
+            raise typer.BadParameter(f"--udp {udp}: must be an address, or an address:port.")
+        return Way(host=host.strip("[]"), udp=int(number))
+    if port is not None:
+        return Way(port, baud=baud)
+    found = ports()
+    if len(found) != 1:
+        there = f"there are {', '.join(found)}" if found else "no USB serial port is there"
+        raise SledwardenError(
+            "--port",
+            f"is missing, and {there}: the unit's port or --udp was expected.",
+            "Plug the unit in, or name it: sledwarden download --port /dev/ttyACM0",
+        )
+    return Way(found[0], baud=baud)
+
+
+def _enroll(sled: Sled, key: HostKey, identity: Identity, clock: Clock, console: Console) -> None:
+    """Has the rider compare the four words, and waits for their hold."""
+    if sled.session(key).enrolled:
+        console.print(f"This computer ({words_of(key.public)}) is enrolled already.")
+        return
+    name = platform.node()[:64] or "a computer"
+    words = sled.enroll(key, name, identity.key.hex())
+    if words != words_of(key.public):
+        raise RefusedError(
+            str(sled.way), f"it shows other words ({words}) than this computer's key has.",
+            "Somebody stands between: do not hold the button.",
+        )  # fmt: skip
+    console.print(f"The glass must show: {words}. If it does, hold the button for two seconds.")
+    until_s = clock.mono_s() + ENROLL_S
+    while not sled.session(key).enrolled:
+        if clock.mono_s() >= until_s:
+            raise RefusedError(
+                str(sled.way), "nobody held the button: this computer is not enrolled."
+            )
+        clock.sleep(POLL_S)
+    console.print(f"{identity.unit} knows this computer now, as {name}.")
+
+
+def _told(result: Result, took_s: float) -> str:
+    unit = result.identity.unit
+    if not result.segments:
+        return f"{unit}: nothing new; {_many(result.here)} in {result.folder}."
+    megabytes = result.bytes / 1e6
+    pace = f"{megabytes:.1f} MB in {took_s:.0f} s, {megabytes / max(took_s, 0.001):.2f} MB/s"
+    text = f"{unit}: {_many(result.segments)} new ({pace}), in {result.folder}."
+    if result.here:
+        text += f" {_many(result.here)} were there already."
+    if result.growing:
+        text += f" The unit still writes {result.growing[-1]}: what was safe of it is here."
+    return text
+
+
+def _many(segments: int) -> str:
+    return f"{segments} segment" + ("" if segments == 1 else "s")
