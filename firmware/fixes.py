@@ -15,7 +15,7 @@ from typing import Literal
 
 from firmware.dates import AGREEING_DATES, Dates
 from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
-from firmware.nmea import Parser
+from firmware.nmea import Parser, Sentence
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.units import mps
 
@@ -126,11 +126,15 @@ class _Errors:
         self._gst: tuple[float, float] | None = None
         self._hdop: tuple[float, float] | None = None
 
-    def of(self, epoch: Epoch, at_s: float) -> float:
-        if epoch.gst_m is not None:
-            self._gst = (epoch.gst_m, at_s)
-        if epoch.hdop is not None:
-            self._hdop = (epoch.hdop, at_s)
+    def hear(self, hdop: float | None, gst_m: float | None, at_s: float) -> None:
+        """Takes what was said of the epoch at `at_s`; absent figures leave the last ones."""
+        if gst_m is not None:
+            self._gst = (gst_m, at_s)
+        if hdop is not None:
+            self._hdop = (hdop, at_s)
+
+    def at(self, at_s: float) -> float:
+        """The error of a position at this instant, in metres."""
         if self._gst is not None and 0.0 <= at_s - self._gst[1] <= DOP_AGE_S:
             return self._gst[0]
         if self._hdop is not None and 0.0 <= at_s - self._hdop[1] <= DOP_AGE_S:
@@ -178,7 +182,7 @@ class _Reporter:
             epoch.sentence,
             epoch.lat_deg,
             epoch.lon_deg,
-            self._errors.of(epoch, now_s),
+            self._error_m(epoch, now_s),
             epoch.mode,
             self._dates.utc(epoch.date, epoch.time_s),
             speed_mps,
@@ -186,6 +190,10 @@ class _Reporter:
             epoch.track_deg,
             is_derived,
         )
+
+    def _error_m(self, epoch: Epoch, now_s: float) -> float:
+        self._errors.hear(epoch.hdop, epoch.gst_m, now_s)
+        return self._errors.at(now_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +241,7 @@ class FixTracker:
         self._measured_period_s = 2.0
         self._void_epoch = -1
         self._satellites: int | None = None
+        self._counted_epoch = -1
         self._event = ""
         self._told: tuple[float, str] | None = None
         self._heard_s: float | None = None
@@ -248,6 +257,8 @@ class FixTracker:
             if closed:
                 self._report(closed)
             epoch = self._assembler.early
+            if not self._assembler.is_void:
+                self._hear_quality(sentence)
             if epoch is not None:
                 fix = self._judge(epoch, at_s)
                 if fix is not None:
@@ -264,6 +275,19 @@ class FixTracker:
             self._unheard_bytes += len(data)
         self._tell(readings, at_s)
         return readings
+
+    def _hear_quality(self, sentence: Sentence) -> None:
+        """Takes the HDOP, the GST and the satellites that follow the sentence with the speed.
+
+        The fix went out without waiting for them; they speak for the next one, while fresh.
+        """
+        self._errors.hear(sentence.hdop, sentence.error_m, self._now_s)
+        if sentence.satellites is not None:
+            same = self._counted_epoch == self._assembler.opened
+            # Two talkers of one epoch count their own satellites; the larger is the fix's.
+            known = self._satellites if same and self._satellites is not None else 0
+            self._satellites = max(sentence.satellites, known)
+            self._counted_epoch = self._assembler.opened
 
     def finish(self) -> None:
         """Gives the epochs that are still open to `on_epoch`: no more bytes will come."""
@@ -319,10 +343,9 @@ class FixTracker:
         now_s = self._order(epoch, at_s)
         if now_s is None:
             return None
-        if epoch.satellites is not None:
-            self._satellites = epoch.satellites
         settings = self.settings
-        error_m = self._errors.of(epoch, now_s)
+        self._errors.hear(epoch.hdop, epoch.gst_m, now_s)
+        error_m = self._errors.at(now_s)
         speed_mps, error_mps = epoch.speed_mps, mps(settings.speed_error_mph)
         if speed_mps is not None:
             self._measure(now_s)

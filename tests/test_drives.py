@@ -57,37 +57,7 @@ ROWS = {
 }
 
 
-ERROR_NOT_HEARD = (
-    "firmware/fixes.py judges at RMC and never takes the GST or HDOP that follow it in the epoch: "
-    "each fix then has the default error of 10 m"
-)
-WAITING = {
-    "dwelling_at_limit": ERROR_NOT_HEARD,
-    "dwelling_broken": ERROR_NOT_HEARD,
-    "dwelling_hours_end": ERROR_NOT_HEARD,
-    "dwelling_receiver_dies": ERROR_NOT_HEARD,
-    "ice_at_limit": ERROR_NOT_HEARD,
-    "ice_broken": ERROR_NOT_HEARD,
-    "ice_marked_person": ERROR_NOT_HEARD,
-    "ice_receiver_dies": ERROR_NOT_HEARD,
-}
-"""Drives whose expectation is right and whose unit is not, and why: to be emptied, not to grow."""
-
-
-def golden() -> list[object]:
-    return [
-        pytest.param(
-            path,
-            id=path.stem,
-            marks=pytest.mark.xfail(reason=WAITING[path.stem], strict=True)
-            if path.stem in WAITING
-            else (),
-        )
-        for path in bless.drives()
-    ]
-
-
-@pytest.mark.parametrize("path", golden())
+@pytest.mark.parametrize("path", bless.drives(), ids=lambda path: path.stem)
 def test_the_unit_does_what_the_drive_expects(path: Path) -> None:
     assert bless.differences(bless.expected(path), bless.play(path)) == []
 
