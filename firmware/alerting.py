@@ -175,7 +175,8 @@ class Alerts:
         raised: Iterable[Standing] = (
             one for one in self._standing.values() if one.raised_s is not None
         )
-        return sorted(raised, key=lambda one: -one.row.priority)
+        # What the rider has not answered yet comes before what was acknowledged.
+        return sorted(raised, key=lambda one: (one.is_acknowledged, -one.row.priority))
 
 
 def _share_step(finding: Finding) -> float:

@@ -414,6 +414,15 @@ def test_a_new_exceedance_after_an_acknowledged_one_warns_in_full() -> None:
     assert ride.until(100.0).sounds == [(26.0, 31.0)]
 
 
+def test_a_new_alert_has_the_glass_before_one_that_was_acknowledged() -> None:
+    ride = Ride().put(0.0, speed(60.0))
+    ride.press(1.0)
+    ride.put(2.0, lamp(Verdict.UNSURE))
+    assert [one.name for one in ride.alerts.standing()] == ["head-lamp-out", "over-speed"]
+    ride.press(3.0)
+    assert [one.name for one in ride.alerts.standing()] == ["over-speed", "head-lamp-out"]
+
+
 def test_a_press_with_nothing_to_silence_does_nothing() -> None:
     ride = Ride()
     assert ride.press(1.0) == []

@@ -430,6 +430,17 @@ def test_the_riders_own_mark_counts_as_what_it_marks() -> None:
     assert (finding.verdict, finding.why) == (Verdict.VIOLATION, "person 50 ft away")
 
 
+@pytest.mark.parametrize(
+    "nearby",
+    [Missing(Why.NOT_FITTED), Missing(Why.NO_ANSWER), map_of(is_covered=False)],
+    ids=["no pack", "a pack that fails", "no data here"],
+)
+def test_without_a_map_of_the_water_a_mark_warns_and_accuses_nobody(nearby: object) -> None:
+    marks = Nearby(Surroundings(*HOME, 2000.0, (point("person", HOME, "mark"),)))
+    fix = fix_of(30.0, east_of(50.0))
+    assert judge(seen(fix=fix, nearby=nearby, marks=marks), ICE).verdict is Verdict.UNSURE
+
+
 def test_a_mark_says_nothing_of_dwellings() -> None:
     marks = Nearby(Surroundings(*HOME, 2000.0, (point("person", HOME, "mark"),)))
     finding = judge(seen(fix=fix_of(30.0), nearby=map_of(LAKE), marks=marks))

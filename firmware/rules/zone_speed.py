@@ -139,7 +139,8 @@ class ZoneSpeed:
             under = chart.nearest({clause.on}, here, within_m=fix.error_m)
             if under is not None:
                 return True, under.depth_m >= fix.error_m
-        return False, False
+        is_charted = not isinstance(now.nearby, Missing) and now.nearby.is_covered(*here)
+        return not is_charted, False  # where no map tells, what the rider marked may count
 
     def _blind(self, now: Snapshot, here: Place, clause: Clause) -> Finding | None:
         """The `unknown` finding where no map tells what is near, and None where one does."""
