@@ -9,8 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import footprint, latency, replay, startup, step
+from bench import desk, footprint, latency, replay, startup, step
 from bench.report import Figures, Table, load, machine
+
+WIDTH = 130
+"""Letters a line where the tables go into a file."""
 
 Measure = Callable[[float, Callable[[str], None]], Table]
 
@@ -20,6 +23,7 @@ SUBJECTS: dict[str, Measure] = {
     "startup": startup.measure,
     "imports": startup.measure_imports,
     "footprint": footprint.measure,
+    "desk": desk.measure,
     "latency": latency.measure,
 }
 
@@ -35,6 +39,8 @@ def main() -> None:
         parser.error(f"{unknown[0]}: must be one of {', '.join(SUBJECTS)}")
     share = 0.1 if arguments.quick else 1.0
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH)
     about = machine()
     console.print(
         f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, Python {about['python']}"

@@ -17,8 +17,6 @@ from firmware.journal.folder import Place
 from firmware.journal.seal import Seal
 from firmware.journal.segment import Scan
 
-UNIT_JSON = "unit.json"
-
 _HEAD_BYTES = 256 * 1024
 """Holds the attachments and the first seal of any segment seen so far; else all is read."""
 

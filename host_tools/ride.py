@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from operator import itemgetter
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from firmware.findings import Alert, Event, Finding, Verdict
@@ -33,6 +35,8 @@ HOLE_S = 10.0
 
 _PLACE_S = 10.0
 """A finding later than this after the last fix has no place."""
+
+Told = TypeVar("Told", Finding, Alert)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -220,8 +224,8 @@ class Leg:
         chosen = worst or (within[0] if within else None)
         told = [
             (at_s, one)
-            for at_s, one in self.alerts
-            if one.clause == event.clause and event.start_s <= at_s <= end_s
+            for at_s, one in _between(self.alerts, event.start_s, end_s)
+            if one.clause == event.clause
         ]
         raised = next((at_s for at_s, one in told if one.state == "raised"), None)
         pressed = next((at_s for at_s, one in told if one.state == "acknowledged"), None)
@@ -305,6 +309,15 @@ def step_m(track: Track, number: int) -> float:
     east_deg = (track.lon_deg[number] - track.lon_deg[number - 1] + 540.0) % 360.0 - 180.0
     north_m = (lat_deg - track.lat_deg[number - 1]) * 111_200.0
     return math.hypot(north_m, east_deg * 111_200.0 * math.cos(math.radians(lat_deg)))
+
+
+def _between(
+    records: list[tuple[float, Told]], from_s: float, to_s: float
+) -> Iterator[tuple[float, Told]]:
+    """The records of this time; they stand in its order."""
+    begin = bisect_left(records, from_s, key=itemgetter(0))
+    end = bisect_right(records, to_s, key=itemgetter(0))
+    return iter(records[begin:end])
 
 
 def _begin(event: Event) -> tuple[float, str]:

@@ -56,6 +56,7 @@ _ZONE_AHEAD = "zone-ahead"
 _FAR_MPH = 10.0
 _POOR_M = 10.0
 _AGE = re.compile(r"(: last heard at|: came) [\d.]+ s( late)?")
+_SAMPLE_S = 1.0
 _STEP_S = 1.0
 """A date that moves by less is the receiver's own jitter, and no new anchor."""
 
@@ -196,6 +197,7 @@ class _LegReader:
         self.comparison = Comparison()
         self._is_from_start = first.start.segment <= 1
         self._last: Record | None = None
+        self._sampled_s = -math.inf
         self._lamps: dict[str, list[str]] = {
             lamp: [one.citation for one in _judged(leg.clauses) if one.lamp == lamp]
             for lamp in ("head", "tail")
@@ -208,8 +210,12 @@ class _LegReader:
                 self.comparison.judge(one)
             if reading is not None:
                 self._take(reading.value, reading.mono_s, at_s)
-            if told or (reading is not None and not isinstance(reading.value, Surroundings)):
+            is_fix = reading is not None and reading.channel is On.FIX
+            # A fix changes little that no finding tells of, and there are ten of them a second.
+            if told or not is_fix or at_s >= self._sampled_s + _SAMPLE_S:
                 self._sample(at_s)
+            elif reading is not None:
+                self._state("gps", at_s, _quality(self.core.fix))
         self._conclude()
 
     def _stream(self, parts: Iterator[_Part]) -> Iterator[tuple[float, Reading | None]]:
@@ -302,6 +308,7 @@ class _LegReader:
 
     def _sample(self, at_s: float) -> None:
         core = self.core
+        self._sampled_s = at_s
         if not self.leg.anchors and (utc := core.timekeeper.utc(at_s)) is not None:
             self._anchor(utc.timestamp() - at_s, at_s)
         dark = core.dark.is_dark

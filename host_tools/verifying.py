@@ -20,7 +20,8 @@ from firmware.journal import seal
 from firmware.journal.folder import Place
 from firmware.journal.record import FORMAT
 from firmware.journal.seal import Key, Reason, Report, SegmentReport, Verdict, fingerprint
-from host_tools.journal_paths import UNIT_JSON, Source, first_seal
+from host_tools.archive import UNIT_JSON, UnitFile
+from host_tools.journal_paths import Source, first_seal
 from host_tools.replaying import iso
 
 GOOD = (Verdict.WHOLE, Verdict.POWER_CUT)
@@ -63,21 +64,6 @@ class Proof:
     def key_print(self) -> str:
         """The fingerprint of the key that was trusted; empty where there was none."""
         return fingerprint(self.report.public_key) if self.report.public_key else ""
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """A segment that was downloaded before: its size and its SHA-256 then."""
-
-    bytes: int = 0
-    sha256: str = ""
-
-
-class UnitFile(msgspec.Struct, frozen=True):
-    """What an archive knows of a unit: its id, the public key first seen, what was downloaded."""
-
-    unit: str = ""
-    public_key: str = ""
-    segments: dict[str, Seen] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +125,7 @@ def verify(
 
     Without a given key the one first seen in the archive is trusted, else the journal's own.
     """
-    known = UnitFile()
+    known = UnitFile("")
     at = source.where / UNIT_JSON
     if at.is_file():
         known = _unit_file(at)

@@ -53,9 +53,8 @@ def _text(text: str) -> str:
 
 def _line(file: TextIO, line: Line) -> None:
     leg, track = line.leg, line.leg.track
-    if line.end - line.begin < 2:
-        return
     corners = " ".join(f"{track.lon_deg[n]:.7f},{track.lat_deg[n]:.7f}" for n in line.numbers())
+    shape = "LineString" if len(line.numbers()) > 1 else "Point"  # a fix alone joins nothing
     name = STANDING[line.margin] + (f", {line.clause}" if line.clause else "")
     first, last = leg.utc(track.at_s[line.begin]), leg.utc(track.at_s[line.end - 1])
     span = ""
@@ -65,7 +64,7 @@ def _line(file: TextIO, line: Line) -> None:
         f"<Placemark><name>{_text(name)}</name>"
         f"<description>up to {line.top_mph:.1f} mph</description>{span}"
         f"<styleUrl>#m{line.margin.value}</styleUrl>"
-        f"<LineString><coordinates>{corners}</coordinates></LineString></Placemark>\n"
+        f"<{shape}><coordinates>{corners}</coordinates></{shape}></Placemark>\n"
     )
 
 

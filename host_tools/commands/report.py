@@ -1,0 +1,48 @@
+"""`sledwarden report`: a ride as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from host_tools.commands.verify import proved
+from host_tools.journal_paths import find
+from host_tools.report import page
+from host_tools.report.words import headline
+from host_tools.ride_reading import read_shown
+from host_tools.saving import saved
+from host_tools.verifying import load_key
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Segments, boots, a journal's folder, an archive."),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")],
+    key: Annotated[
+        Path | None, typer.Option(help="The unit's public key, as for sledwarden verify.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it is there.")
+    ] = False,
+) -> None:
+    """Makes one page of a ride: map, speed against limit, findings with their clauses.
+
+    For example: [bold]sledwarden report demo-ride/journal -o ride.html[/bold]
+
+    The page opens in any browser without a network and prints to A4 or Letter. It says what
+    sledwarden verify says of the journal, and what was not watched.
+    """
+    given = None if key is None else load_key(key)
+    sources = find(paths)
+    ride = read_shown(sources)
+    proofs = list(proved(sources, given))
+    with saved(out, is_forced=force) as beside:
+        beside.write_text(page.filled(ride, proofs), encoding="utf-8")
+    typer.echo(f"{out}: {headline(ride, ride.exceedances())}")
