@@ -28,7 +28,7 @@ from msgspec import Struct, structs
 
 from firmware.errors import SledwardenError
 from firmware.journal.seal import fingerprint
-from host_tools.sled import Identity, Index, Segment
+from host_tools.sled_messages import Identity, Index, Segment
 
 UNIT_JSON = "unit.json"
 FORMAT = 1

@@ -15,7 +15,8 @@ from typing import TypeVar
 from firmware.clock import Clock
 from firmware.hosts import HostKey
 from host_tools.archive import Archive, ArchiveError, Part, Wanted
-from host_tools.sled import Identity, Index, LostError, RefusedError, Session, Sled, Way
+from host_tools.sled import LostError, RefusedError, Sled, Way
+from host_tools.sled_messages import Identity, Index, Session
 
 POLL_S = 0.5
 RECONNECT_S = 0.2

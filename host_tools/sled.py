@@ -14,23 +14,40 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import cbor2
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from smp.error import MGMT_ERR
 from smp.exceptions import SMPException
 from smp.file_management import FS_MGMT_ERR, FileHashChecksumRequest
 from smp.header import GroupId, Header
-from smp.message import ReadRequest, Request, WriteRequest
+from smp.message import Request
 from smpclient.exceptions import SMPClientException
 from smpclient.transport import SMPTransport, SMPTransportDisconnected
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
 from firmware.hosts import HostKey
-from firmware.port_messages import GROUP, INDEX, INDEX_FORMAT, PACKED_BYTES, Command
+from firmware.port_messages import INDEX, INDEX_FORMAT, PACKED_BYTES
+from host_tools.sled_messages import (
+    Digest,
+    Error,
+    HostWrite,
+    Identity,
+    IdentityRead,
+    Index,
+    Nonce,
+    Packed,
+    PackedRead,
+    ProofRead,
+    ProofWrite,
+    Session,
+    SessionRead,
+    SessionWrite,
+    Words,
+)
 
 if TYPE_CHECKING:
     from smpclient.transport.udp import SMPUDPTransport
@@ -57,8 +74,6 @@ _GARBLED = (SMPException, SMPClientException, ValueError)
 
 _T = TypeVar("_T", bound=Struct)
 
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]
-
 
 class LostError(SledwardenError):
     """The unit is not there any more, or never was: who, and what to look at."""
@@ -70,121 +85,6 @@ class RefusedError(SledwardenError):
     def __init__(self, where: str, what: str, advice: str = "", code: int = 0) -> None:
         super().__init__(where, what, advice)
         self.code = code
-
-
-class Identity(Struct, frozen=True):
-    """Who a unit says that it is; `key` is the public key that seals its journal."""
-
-    unit: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$")]
-    key: bytes = b""
-    fingerprint: str = ""
-    software: str = ""
-    journal: int = 0
-
-
-class Session(Struct, frozen=True):
-    """Whether the port is open to us, by what, and why not."""
-
-    open: bool
-    how: str = ""
-    why: str = ""
-    asking: bool = False
-    left_s: int = 0
-    enrolled: bool | None = None
-
-
-class Segment(Struct, frozen=True):
-    """A segment as the unit's index names it; `sha256` is there for most that are closed."""
-
-    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap$")]
-    bytes: Count
-    closed: bool
-    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
-
-
-class Boot(Struct, frozen=True):
-    """A boot's folder and its segments, oldest first."""
-
-    name: Annotated[str, Meta(pattern="^[0-9]{6,9}-[0-9a-f]{8}$")]
-    segments: tuple[Segment, ...]
-
-
-class Index(Struct, frozen=True):
-    """What a unit's journal holds."""
-
-    format: int
-    unit: str
-    boots: tuple[Boot, ...]
-    public_key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
-
-
-class _Nonce(Struct):
-    nonce: bytes
-
-
-class _Words(Struct):
-    words: str
-
-
-class _Digest(Struct):
-    output: bytes
-    len: Count
-
-
-class _Packed(Struct):
-    off: Count
-    len: Count
-    raw: Count
-    data: bytes
-
-
-class _Error(Struct):
-    rc: int | None = None
-    rsn: str = ""
-    err: dict[str, int] | None = None
-
-
-class _Ours:
-    """What all requests of our own group have in common."""
-
-    _GROUP_ID = GROUP
-
-
-class _IdentityRead(_Ours, ReadRequest):
-    _COMMAND_ID = Command.IDENTITY
-
-
-class _SessionRead(_Ours, ReadRequest):
-    _COMMAND_ID = Command.SESSION
-    key: bytes | None = None
-
-
-class _SessionWrite(_Ours, WriteRequest):
-    _COMMAND_ID = Command.SESSION
-
-
-class _ProofRead(_Ours, ReadRequest):
-    _COMMAND_ID = Command.PROOF
-
-
-class _ProofWrite(_Ours, WriteRequest):
-    _COMMAND_ID = Command.PROOF
-    key: bytes
-    signature: bytes
-
-
-class _HostWrite(_Ours, WriteRequest):
-    _COMMAND_ID = Command.HOST
-    key: bytes
-    signature: bytes
-    name: str
-
-
-class _PackedRead(_Ours, ReadRequest):
-    _COMMAND_ID = Command.PACKED
-    name: str
-    off: int
-    len: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,27 +144,27 @@ class Sled:
 
     def identity(self) -> Identity:
         """Who this unit is."""
-        return self._ask(_IdentityRead(), Identity)
+        return self._ask(IdentityRead(), Identity)
 
     def session(self, key: HostKey | None = None) -> Session:
         """Whether the port is open, and whether this key is enrolled, where one is given."""
-        return self._ask(_SessionRead(key=None if key is None else key.public), Session)
+        return self._ask(SessionRead(key=None if key is None else key.public), Session)
 
     def ask_to_open(self) -> Session:
         """Has the glass ask the rider to open the port."""
-        return self._ask(_SessionWrite(), Session)
+        return self._ask(SessionWrite(), Session)
 
     def prove(self, key: HostKey, unit_key: str) -> Session:
         """Opens the port for this enrolled host alone; raises RefusedError where it is not one."""
-        nonce = self._ask(_ProofRead(), _Nonce).nonce
-        proof = _ProofWrite(key=key.public, signature=key.prove(unit_key, nonce))
+        nonce = self._ask(ProofRead(), Nonce).nonce
+        proof = ProofWrite(key=key.public, signature=key.prove(unit_key, nonce))
         return self._ask(proof, Session)
 
     def enroll(self, key: HostKey, name: str, unit_key: str) -> str:
         """Asks that this host be enrolled; the four words that the glass now shows."""
-        nonce = self._ask(_ProofRead(), _Nonce).nonce
+        nonce = self._ask(ProofRead(), Nonce).nonce
         signature = key.prove(unit_key, nonce)
-        return self._ask(_HostWrite(key=key.public, signature=signature, name=name), _Words).words
+        return self._ask(HostWrite(key=key.public, signature=signature, name=name), Words).words
 
     def index(self) -> Index:
         """What the unit's journal holds now."""
@@ -284,7 +184,7 @@ class Sled:
     def sha256(self, name: str, count: int) -> str:
         """The unit's own SHA-256, in hex, of the first bytes of a file."""
         asked = FileHashChecksumRequest(name=name, type="sha256", off=0, len=count)
-        told = self._ask(asked, _Digest, HASH_S)
+        told = self._ask(asked, Digest, HASH_S)
         return told.output.hex() if told.len == count else ""
 
     def read(self, name: str, offset: int, until: int | None) -> Iterator[bytes]:
@@ -333,23 +233,16 @@ class Sled:
         """What an answer says; raises RefusedError where it is a refusal or makes no sense."""
         try:
             body = cbor2.loads(frame[_HEADER_BYTES:])
-            error = msgspec.convert(body, _Error)
+            error = msgspec.convert(body, Error)
             if error.rc or error.err:
                 raise self._refused(error)
             return msgspec.convert(body, kind)
-        except (
-            ValueError,
-            TypeError,
-            ArithmeticError,
-            LookupError,
-            EOFError,
-            RecursionError,
-        ) as fault:
+        except (cbor2.CBORError, ValueError, TypeError, RecursionError) as fault:
             raise RefusedError(
                 str(self.way), f"it answered what makes no sense: {fault}.", "Is it a sledwarden?"
             ) from fault
 
-    def _refused(self, error: _Error) -> RefusedError:
+    def _refused(self, error: Error) -> RefusedError:
         group = error.err or {"group": -1, "rc": error.rc or 0}
         code = group.get("rc", 0)
         words = error.rsn or f"it answered with SMP error {code} of group {group.get('group')}."
@@ -432,7 +325,7 @@ class _Row:
         if asked.tries > TRIES:
             raise self._sled.silent()
         asked.sent_s = self._clock.mono_s()
-        request = _PackedRead(name=self._name, off=asked.offset, len=asked.count)
+        request = PackedRead(name=self._name, off=asked.offset, len=asked.count)
         self._asked[request.header.sequence] = asked
         await self._sled.send(request)
 
@@ -454,7 +347,7 @@ class _Row:
             return  # an answer that was thought lost
         for other in self._asked.values():
             other.sent_s = self._clock.mono_s()  # the line is alive: they stand behind this one
-        packed = self._sled.taken(frame, _Packed)
+        packed = self._sled.taken(frame, Packed)
         octets = _unpacked(packed, asked)
         if octets is None:
             self._again.append(asked)
@@ -472,7 +365,7 @@ class _Row:
             self._sled.block_bytes = min(PACKED_BYTES, block + block // 8)
 
 
-def _unpacked(packed: _Packed, asked: _Asked) -> bytes | None:
+def _unpacked(packed: Packed, asked: _Asked) -> bytes | None:
     """The bytes of an answer; None where it is not an answer to this question."""
     if packed.off != asked.offset or packed.raw > asked.count:
         return None

@@ -30,8 +30,8 @@ LAYERS: dict[str, tuple[int, str]] = {
         [
             f"firmware.{name}"
             for name in (
-                "parts", "nmea", "epochs", "dates", "fixes", "sun", "zones", "plane", "geopackage",
-                "ride", "script", "script_text", "world", "feed_messages", "feed_client", "notify",
+                "parts", "nmea", "epochs", "dates", "outliers", "fixes", "sun", "zones", "plane",
+                "geopackage", "ride", "script", "script_text", "world", "feed_messages", "feed_client", "notify",
                 "buses", "buses.*", "hosts", "hosts_words", "port_messages",
             )
         ],
@@ -100,7 +100,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "ephem": ("firmware.sun",),
     "mcap": ("firmware.journal.*",),
     "cryptography": ("firmware.journal.seal", "firmware.hosts"),
-    "smp": ("firmware.link.*", "host_tools.sled"),
+    "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
     "cbor2": ("firmware.link.frames", "host_tools.sled"),
     "luma": ("firmware.dash.panel_*",),
@@ -110,9 +110,10 @@ DOORS: dict[str, tuple[str, ...]] = {
     "msgspec": ("firmware.*", "host_tools.*"),
     "typer": ("host_tools.*",),
     "rich": ("host_tools.*",),
-    "gpxpy": ("host_tools.gpx",),
+    "gpxpy": ("host_tools.gpx", "host_tools.exports.gpx"),
+    "duckdb": ("host_tools.exports.parquet",),
     "pyogrio": ("host_tools.packs",),
-    "shapely": ("host_tools.packs",),
+    "shapely": ("host_tools.packs", "host_tools.report.maps"),
     "numpy": ("host_tools.packs",),
 }
 

@@ -61,7 +61,7 @@ class Listing:
 
     def all(self) -> list[Listed]:
         """Every segment that is there now, oldest first."""
-        found = [self._look(place.path) for place in folder.segments(self.root)]
+        found = [self._look(place.path) for place in self._places()]
         there = [one for one in found if one is not None]
         self._known = {one.path: one for one in there}
         return there
@@ -77,7 +77,7 @@ class Listing:
 
     def owner(self) -> Owner:
         """Whose journal this is, by the first seal of its newest segment; nobody's before it."""
-        for place in reversed(folder.segments(self.root)):
+        for place in reversed(self._places()):
             try:
                 with open_plain(place.path) as file:
                     found = next(_seals(file, len(segment.MAGIC)), None)
@@ -86,6 +86,10 @@ class Listing:
             if found is not None:
                 return Owner(found.public_key, seal.fingerprint(found.public_key))
         return Owner()
+
+    def _places(self) -> list[folder.Place]:
+        boots = [boot for boot in folder.boots(self.root) if not boot.is_symlink()]
+        return [place for boot in boots for place in folder.segments(boot)]
 
     def _look(self, path: Path) -> Listed | None:
         known = self._known.get(path)

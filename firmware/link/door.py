@@ -205,8 +205,8 @@ class Door:
         return True
 
     def _withdraw(self) -> None:
-        state = self.state
-        if state is not None and " ".join(state.prompt.split()) == self._question:
+        state = self._feed.state
+        if state is not None and " ".join(state.prompt.split()) in ("", self._question):
             self._feed.send("prompt", "", BY)
         self._question, self._pending = "", None
 

@@ -173,7 +173,7 @@ class Refused(Exception):  # noqa: N818  # see Refusal
 def _body(request: Request, octets: bytes) -> Body:
     try:
         body = cbor2.loads(octets) if octets else {}
-    except (ValueError, TypeError, ArithmeticError, LookupError, EOFError, RecursionError) as fault:
+    except (cbor2.CBORError, ValueError, TypeError, RecursionError) as fault:
         raise Refused(request, Refusal(MGMT_ERR.EINVAL, "is not CBOR.")) from fault
     except MemoryError as fault:  # a length that nobody could hold
         raise Refused(request, Refusal(MGMT_ERR.ENOMEM, "is not CBOR.")) from fault

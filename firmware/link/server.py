@@ -18,6 +18,7 @@ from smp.header import OP, CommandId, GroupId
 from smp.os_management import OS_MGMT_RET_RC
 
 from firmware import __released__, __version__
+from firmware.errors import SledwardenError
 from firmware.hosts import KEY_BYTES, SIGNATURE_BYTES
 from firmware.journal.record import FORMAT
 from firmware.link import frames
@@ -138,6 +139,10 @@ class Server:
             return frames.answer(request, self._handle(request, self._client(who), way))
         except Refusal as refusal:
             return frames.refuse(request, refusal)
+        except (OSError, SledwardenError) as fault:
+            _log.warning("%s", fault)
+            what = fault.strerror if isinstance(fault, OSError) else fault
+            return frames.refuse(request, Refusal(MGMT_ERR.EUNKNOWN, f"the unit can't: {what}"))
 
     def forget(self, who: str) -> None:
         """Ends what a client had opened for itself: its line is gone."""

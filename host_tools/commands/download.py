@@ -23,7 +23,8 @@ from firmware.errors import SledwardenError
 from firmware.hosts import HostKey, words_of
 from host_tools.archive import Wanted
 from host_tools.fetching import POLL_S, Download, Result, Watcher
-from host_tools.sled import UDP_PORT, Identity, LostError, RefusedError, Session, Sled, Way, ports
+from host_tools.sled import UDP_PORT, LostError, RefusedError, Sled, Way, ports
+from host_tools.sled_messages import Identity, Session
 
 ARCHIVE = Path("rides")
 ENROLL_S = 60.0

@@ -1,0 +1,130 @@
+"""What a desk and a unit say to each other: the requests of our own SMP group, and the answers.
+
+An answer is checked before it is used: a unit may be a stranger's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from smp.message import ReadRequest, WriteRequest
+
+from firmware.port_messages import GROUP, Command
+
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+
+
+class Identity(Struct, frozen=True):
+    """Who a unit says that it is; `key` is the public key that seals its journal."""
+
+    unit: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$")]
+    key: bytes = b""
+    fingerprint: str = ""
+    software: str = ""
+    journal: int = 0
+
+
+class Session(Struct, frozen=True):
+    """Whether the port is open to us, by what, and why not."""
+
+    open: bool
+    how: str = ""
+    why: str = ""
+    asking: bool = False
+    left_s: int = 0
+    enrolled: bool | None = None
+
+
+class Segment(Struct, frozen=True):
+    """A segment as the unit's index names it; `sha256` is there for most that are closed."""
+
+    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap$")]
+    bytes: Count
+    closed: bool
+    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+
+
+class Boot(Struct, frozen=True):
+    """A boot's folder and its segments, oldest first."""
+
+    name: Annotated[str, Meta(pattern="^[0-9]{6,9}-[0-9a-f]{8}$")]
+    segments: tuple[Segment, ...]
+
+
+class Index(Struct, frozen=True):
+    """What a unit's journal holds."""
+
+    format: int
+    unit: str
+    boots: tuple[Boot, ...]
+    public_key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+
+
+class Nonce(Struct):
+    nonce: bytes
+
+
+class Words(Struct):
+    words: str
+
+
+class Digest(Struct):
+    output: bytes
+    len: Count
+
+
+class Packed(Struct):
+    off: Count
+    len: Count
+    raw: Count
+    data: bytes
+
+
+class Error(Struct):
+    rc: int | None = None
+    rsn: str = ""
+    err: dict[str, int] | None = None
+
+
+class Ours:
+    """What all requests of our own group have in common."""
+
+    _GROUP_ID = GROUP
+
+
+class IdentityRead(Ours, ReadRequest):
+    _COMMAND_ID = Command.IDENTITY
+
+
+class SessionRead(Ours, ReadRequest):
+    _COMMAND_ID = Command.SESSION
+    key: bytes | None = None
+
+
+class SessionWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.SESSION
+
+
+class ProofRead(Ours, ReadRequest):
+    _COMMAND_ID = Command.PROOF
+
+
+class ProofWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.PROOF
+    key: bytes
+    signature: bytes
+
+
+class HostWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.HOST
+    key: bytes
+    signature: bytes
+    name: str
+
+
+class PackedRead(Ours, ReadRequest):
+    _COMMAND_ID = Command.PACKED
+    name: str
+    off: int
+    len: int
