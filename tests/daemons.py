@@ -20,10 +20,16 @@ PATIENCE_S = 20.0
 class Daemon:
     """A daemon with a journal and a feed of its own; a context that ends it whatever happens."""
 
-    def __init__(self, folder: Path, *arguments: str, journal: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        journal: Path | None = None,
+        feed: Path | None = None,
+    ) -> None:
         self.journal = journal or folder / "journal"
         self._sockets = tempfile.TemporaryDirectory(prefix="sledwarden-test-")
-        self.feed_path = Path(self._sockets.name) / "feed.sock"
+        self.feed_path = feed or Path(self._sockets.name) / "feed.sock"
         self.log_path = folder / "daemon.log"
         self._log = self.log_path.open("a")
         command = [sys.executable, "-m", "firmware.daemon", *arguments]

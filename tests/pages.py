@@ -1,7 +1,8 @@
-"""A real `sledwarden-page` process for tests, and plain HTTP to ask it with."""
+"""A real `sledwarden-page` process for tests, a unit for it to follow, and HTTP to ask it with."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -9,12 +10,77 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-PATIENCE_S = 20.0
+from glass_scenes import RIDE
+
+from firmware.clock import Clock
+from firmware.outputs.feed import Feed
+from firmware.readings import Reading, Request
+
+WAIT_S = 20.0
+STANDING = replace(RIDE, speed_mph=0.0)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline_s = Clock().mono_s() + WAIT_S
+    while not is_so():
+        assert Clock().mono_s() < deadline_s
+        threading.Event().wait(0.02)
+
+
+class Unit:
+    """A unit of which only the feed is there: says one state ten times a second, keeps what it is
+    asked, and puts a prompt on its glass as the real one does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = STANDING
+        self.asked: list[Request] = []
+        self.is_talking = True
+        self._ended = threading.Event()
+        self._feed: Feed | None = None
+        self.come_back()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def prompts(self) -> list[str]:
+        return [one.argument for one in self.asked if one.action == "prompt"]
+
+    def hang_up(self) -> None:
+        """Goes, as a daemon that ends."""
+        feed, self._feed = self._feed, None
+        if feed is not None:
+            feed.stop()
+
+    def come_back(self) -> None:
+        """Is there again; nothing where it never went."""
+        if self._feed is None:
+            feed = Feed(self.path, self._take)
+            feed.start()
+            self._feed = feed
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self.hang_up()
+
+    def _take(self, reading: Reading) -> None:
+        assert isinstance(reading.value, Request)
+        self.asked.append(reading.value)
+        if reading.value.action == "prompt":
+            self.state = replace(self.state, prompt=reading.value.argument)
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.05):
+            feed = self._feed
+            if feed is not None and self.is_talking:
+                feed.push(replace(self.state))
 
 
 class PageProcess:
@@ -37,7 +103,7 @@ class PageProcess:
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Ends it by a signal; its exit code and all that it said after its address."""
         self.process.send_signal(number)
-        said, _ = self.process.communicate(timeout=PATIENCE_S)
+        said, _ = self.process.communicate(timeout=WAIT_S)
         return self.process.returncode, said
 
     def __enter__(self) -> PageProcess:
@@ -88,7 +154,7 @@ class Browser:
         self, path: str, content: object = None, method: str = "", **headers: str | None
     ) -> Answer:
         """GET, or POST with a content; a header of None is left out."""
-        link = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=PATIENCE_S)
+        link = http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=WAIT_S)
         sent: dict[str, str | None] = {"cookie": self._cookies() or None}
         body = None
         if content is not None:
@@ -125,13 +191,13 @@ class Browser:
 
 
 class Stream:
-    """The stream of events, read by hand; `quiet` never reads."""
+    """The stream of events, read by hand or not at all."""
 
     def __init__(self, page: PageProcess, cookie: str = "", buffer_bytes: int = 0) -> None:
         self.link = socket.socket()
         if buffer_bytes:
             self.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-        self.link.settimeout(PATIENCE_S)
+        self.link.settimeout(WAIT_S)
         self.link.connect(("127.0.0.1", page.port))
         cookies = f"Cookie: {cookie}\r\n" if cookie else ""
         self.link.sendall(
@@ -154,6 +220,9 @@ class Stream:
         return (said for name, said in self.events() if name == "message")
 
     def close(self) -> None:
+        """Hangs up, be somebody still reading."""
+        with contextlib.suppress(OSError):  # the page was first
+            self.link.shutdown(socket.SHUT_RDWR)
         self.link.close()
 
     def __enter__(self) -> Stream:

@@ -125,7 +125,7 @@ class Page:
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            screen.leave()
+            self._hub.leave(screen)
 
         watcher = asyncio.create_task(watch())
         head = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]

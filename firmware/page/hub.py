@@ -34,11 +34,6 @@ class Screen:
     sending_since_s: float | None = None
     is_gone: bool = False
 
-    def leave(self) -> None:
-        """Ends its stream at the next turn."""
-        self.is_gone = True
-        self.news.set()
-
 
 class Hub:
     """Keeps the newest sight of the unit and who looks at it."""
@@ -65,7 +60,7 @@ class Hub:
         """Ends every stream in order, for the end of the program."""
         self._is_closed = True
         for screen in list(self._screens):
-            screen.leave()
+            self.leave(screen)
 
     def join(self, hang_up: Callable[[], None]) -> Screen | None:
         """A place for a screen; None where all are taken by screens that read."""
@@ -76,6 +71,12 @@ class Hub:
         screen = Screen(hang_up)
         self._screens[screen] = None
         return screen
+
+    def leave(self, screen: Screen) -> None:
+        """Gives its place to others at once, and ends its stream at the next turn."""
+        self._screens.pop(screen, None)
+        screen.is_gone = True
+        screen.news.set()
 
     async def serve(self, screen: Screen, send: Send) -> None:
         """Sends frames until the screen leaves or does not read for `STUCK_S`."""
@@ -115,8 +116,7 @@ class Hub:
         if not stuck:
             return False
         longest = min(stuck, key=lambda one: one.sending_since_s or 0.0)
-        self._screens.pop(longest)
-        longest.leave()
+        self.leave(longest)
         longest.hang_up()
         return True
 
