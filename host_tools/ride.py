@@ -217,8 +217,8 @@ class Leg:
         end_s = self.to_s if event.end_s is None else event.end_s
         within = [
             (at_s, one)
-            for at_s, one in self.findings
-            if one.clause == event.clause and event.start_s <= at_s <= end_s and one.verdict.is_over
+            for at_s, one in _between(self.findings, event.start_s, end_s)
+            if one.clause == event.clause and one.verdict.is_over
         ]
         worst = next((one for one in within if one[1].verdict is Verdict.VIOLATION), None)
         chosen = worst or (within[0] if within else None)

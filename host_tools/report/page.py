@@ -37,7 +37,8 @@ _SAMPLES = 1500
 
 def filled(ride: Ride, proofs: list[Proof]) -> str:
     """The page as HTML. Every text that is not ours is escaped where it enters."""
-    found = ride.exceedances()
+    all_found = ride.exceedances()
+    found = tables.gravest(all_found)
     axis = Axis(ride)
     grounds = maps.areas(ride)
     style = (HERE / "page.css").read_text("utf-8") + "".join(one.style() for one in grounds)
@@ -48,8 +49,8 @@ def filled(ride: Ride, proofs: list[Proof]) -> str:
         "title": join([f"{ride.unit}: ride report"]),
         "style": Markup(style),
         "script": Markup(script),
-        "header": _header(ride, proofs, found),
-        "found": _found(ride, found),
+        "header": _header(ride, proofs, all_found),
+        "found": _found(ride, all_found),
         "legend": _legend(ride) if drawn else Markup(""),
         "maps": join(drawn) if drawn else el("p", "The journal holds no position.", class_="none"),
         "plot": plots.speed_plot(ride, axis, found),
@@ -57,7 +58,7 @@ def filled(ride: Ride, proofs: list[Proof]) -> str:
         "zone": join([_zones(ride)]),
         "times": axis.drawn(),
         "resolution": join([plots.resolution(ride, axis)]),
-        "exceedances": tables.exceedances(ride, found),
+        "exceedances": tables.exceedances(ride, found, len(all_found)),
         "changes": tables.changes(ride, ride.stood()),
         "blind": tables.not_watched(ride),
         "proof": tables.proof(proofs),

@@ -13,7 +13,7 @@ SHOWN_CHANGES = 500
 
 
 def gravest(found: list[Exceedance]) -> list[Exceedance]:
-    """What the page has room for, in its order: violations first, then sure ones, then by length."""
+    """What the page has room for: violations first, then sure ones, then the longest."""
     if len(found) <= SHOWN_EXCEEDANCES:
         return found
     ranks = sorted(
@@ -146,7 +146,11 @@ def changes(ride: Ride, found: list[Stood]) -> Markup:
         class_="plain",
     )  # fmt: skip
     summary = el("summary", f"Every change of a verdict ({len(found):,})")
-    return el("details", summary, table, _left_out(len(found), SHOWN_CHANGES))
+    left = None
+    if len(found) > SHOWN_CHANGES:
+        said = f"The first {SHOWN_CHANGES} are here. sledwarden export has them all."
+        left = el("p", said, class_="note")
+    return el("details", summary, table, left)
 
 
 def not_watched(ride: Ride) -> Markup:

@@ -1,0 +1,368 @@
+"""`sledwarden report`: one page that says what was found, and lets nothing foreign in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rides
+from journal_samples import START, journal_in, put_all
+from typer.testing import CliRunner, Result
+
+from firmware.findings import Event, Finding, Verdict
+from firmware.readings import Channel, Feature, Fix, Reading, Surroundings
+from host_tools.cli import app
+from host_tools.journal_paths import find
+from host_tools.report import page, tables, thin
+from host_tools.ride_reading import read_ride
+from host_tools.verifying import verify
+
+CHROMIUM = shutil.which("chromium")
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x07"
+
+
+def _run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["report", *map(str, words)])
+
+
+def _page(journal: Path) -> str:
+    sources = find([journal])
+    return page.filled(read_ride(sources), [verify(one) for one in sources])
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rides.journal_of(rides.NIGHT, tmp_path_factory.mktemp("night") / "journal")
+
+
+@pytest.fixture(scope="module")
+def html(night: Path) -> Path:
+    out = night.parent / "ride.html"
+    done = _run(night, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{out}: 2 violations, and 2 exceedances not sure.\n"
+    return out
+
+
+class Reader(HTMLParser):
+    """The tags, their attributes and the text of a page, as any browser reads them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._within: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._within.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._within and self._within.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "script"} & set(self._within):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).replace("\N{NO-BREAK SPACE}", " ").split())
+
+    def count(self, tag: str) -> int:
+        return sum(one == tag for one, _ in self.tags)
+
+
+def test_it_says_what_was_found_in_plain_words(html: Path) -> None:
+    text = Reader(html.read_text()).text
+    for said in (
+        "desk Saturday, January 14, 2006, 22:38 to 22:39 CST (America/Chicago)",
+        "Journal: whole Nothing was changed, nothing is missing.",
+        "2 violations, and 2 exceedances not sure.",
+        "Night speed 1 time, 14 s in all, up to 60.0 mph where 55 is the limit . 350.10(1)(gm)",
+        "22:39:25 Jan 14, 2006 Night speed After dark, not faster than 55 mph. 350.10(1)(gm) "
+        "60.0 mph \N{PLUS-MINUS SIGN} 0.5 limit 55 mph violation after dark",
+        "14 s sure: over 5 s warned at once acknowledged after 7 s",
+        "shanty 85 ft away",
+        "3 lux \N{PLUS-MINUS SIGN} 3.2 needs 50 lux unsure head lamp out: 3 lux, needs 50",
+        "speed not known (no answer: the receiver was unplugged): 8 s",
+        "nothing here says whose.",
+        "All 109 fixes are drawn.",
+        "The track is drawn to within 0.5 m (2 ft).",
+        "Judged again from its readings, it gives the same findings and events.",
+    ):
+        assert said.replace(" . ", ". ") in text, said
+
+
+def test_nothing_is_fetched_and_only_our_script_may_run(html: Path) -> None:
+    text = html.read_text()
+    read = Reader(text)
+    policy = next(
+        attributes["content"] for tag, attributes in read.tags
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )  # fmt: skip
+    assert policy is not None
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-\S+'; script-src 'sha256-\S+'; "
+        r"base-uri 'none'; form-action 'none'",
+        policy,
+    )
+    for tag, attributes in read.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form"), tag
+        assert "src" not in attributes
+        assert "style" not in attributes  # the policy would drop it
+        assert not [name for name in attributes if name.startswith("on")]
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg|http-equiv", "", text)
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_no_name_reaches_the_page_as_markup(tmp_path: Path) -> None:
+    """A unit, a zone, a clause, a reason and a law that were named by somebody with ideas."""
+    folder = tmp_path / "journal"
+    day = datetime(2026, 1, 17, 22, 0, tzinfo=UTC)
+    hostile = HOSTILE
+    journal = journal_in(
+        folder,
+        start=replace(START, unit=hostile, vehicle=hostile, laws=(hostile,), software=hostile),
+    )
+    journal.open()
+    ring = ((-90.1, 45.0), (-90.0999, 45.0), (-90.0999, 45.0001), (-90.1, 45.0))
+    around = Surroundings(
+        45.0, -90.1, 2000.0,
+        (Feature(hostile, hostile, hostile, "polygon", (ring,)),
+         Feature("dwelling", "a", hostile, "point", (((-90.1001, 45.0001),),))),
+    )  # fmt: skip
+    given: list[Any] = [(100.0, day, Reading(Channel.SURROUNDINGS, around, 100.0, hostile), False)]
+    for number in range(40):
+        at_s = 100.1 + number / 10
+        fix = Fix(
+            45 + number / 1e5, -90.1, 3.0, 20.0, 0.25, utc=day + timedelta(seconds=number / 10)
+        )
+        given.append((at_s, fix.utc, Reading(Channel.FIX, fix, at_s, "gps", 2.5), False))
+    finding = Finding(hostile, Verdict.VIOLATION, hostile, 61.0, 55.0, hostile, 0.5)
+    event = Event(hostile, Verdict.VIOLATION, 102.0, 61.0, 55.0, hostile, True, 103.0)
+    given += [(104.2, day, finding, False), (104.3, day, event, True)]
+    put_all(journal, given)
+    assert journal.close(105.0, hostile)
+
+    text = _page(folder)
+    read = Reader(text)
+    assert (read.count("script"), read.count("style"), read.count("img")) == (2, 1, 0)
+    assert HOSTILE.replace("\x07", "\N{REPLACEMENT CHARACTER}") in "".join(read.words)
+    assert "<script>alert" not in text
+    assert not [name for _, one in read.tags for name in one if name.startswith("on")]
+
+
+def test_the_template_itself_escapes_nothing_twice(html: Path) -> None:
+    assert "&amp;amp;" not in html.read_text()
+    assert "{{" not in html.read_text()
+
+
+def test_a_tampered_journal_is_said_loudly(night: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    shutil.copytree(night, folder)
+    (path,) = folder.glob("*/*.mcap")
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b"after dark")
+    content[at : at + 10] = b"after dawn"
+    path.write_bytes(content)
+    text = Reader(_page(folder)).text
+    assert "Journal: tampered This is not what the unit sealed: do not rely on it." in text
+    assert "What follows is what can still be read." in text
+    assert "byte " in text
+
+
+def test_a_cut_journal_says_where_it_ended(night: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    shutil.copytree(night, folder)
+    (path,) = folder.glob("*/*.mcap")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 4 // 5])
+    text = Reader(_page(folder)).text
+    assert "Journal: power cut" in text
+    assert "Boot 1 ended: power cut: nothing says that it ended in order." in text
+    assert "gives something else" not in text
+
+
+def test_a_ride_that_was_not_watched_is_not_called_clean(tmp_path: Path) -> None:
+    journal = rides.journal_of(rides.NO_FIX, tmp_path / "journal")
+    text = Reader(_page(journal)).text
+    assert "Nothing was found against the rider in what was watched." in text
+    assert "The journal holds no position." in text
+    assert "clean" not in text
+
+
+def test_a_clean_ride_is_called_so(tmp_path: Path) -> None:
+    script = rides.CLEAN.replace("20.0  end", "100.0 end")  # before the shanty is reached
+    journal = rides.journal_of(script, tmp_path / "journal")
+    text = Reader(_page(journal)).text
+    assert "A clean ride: nothing was found against the rider." in text
+    assert "Nothing went over a limit or against a duty." in text
+
+
+def test_two_boots_stand_one_after_the_other(night: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    rides.journal_of(rides.CLEAN, folder)
+    rides.journal_of(rides.CLEAN.replace("01-15", "01-16"), folder)
+    ride = read_ride(find([folder]))
+    assert [leg.offset_s for leg in ride.legs] == [0.0, 20.0]
+    text = Reader(_page(folder)).text
+    assert "Sun 15 Jan 2006" in text
+    assert "Mon 16 Jan 2006" in text
+    assert "Journal: tampered" in text  # each replay has a throw-away key of its own
+
+
+def test_a_journal_without_a_law_is_shown_all_the_same(tmp_path: Path) -> None:
+    from journal_samples import written
+
+    written(tmp_path / "journal", 60)
+    text = Reader(_page(tmp_path / "journal")).text
+    assert "sled-7" in text
+    assert "The journal carries no law: limits and their words are not known." in text
+    assert "No law was in the journal, so nothing was judged." in text
+
+
+def test_a_page_is_not_replaced_unasked(night: Path, html: Path) -> None:
+    done = _run(night, "-o", html)
+    assert (done.exit_code, done.stderr) == (
+        1, f"{html}: is there already: must be a new file. Say --force to replace it.\n"
+    )  # fmt: skip
+
+
+def test_a_page_of_only_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.mcap").touch()
+    done = _run(tmp_path / "a.mcap", "-o", tmp_path / "ride.html")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"journal: {tmp_path.name}/a.mcap holds no record that can be read: "
+        "does not begin as an MCAP file.\n"
+    )
+    assert not (tmp_path / "ride.html").exists()
+
+
+def test_thinning_keeps_every_column_s_extremes() -> None:
+    xs = [number / 36.0 for number in range(360_000)]
+    ys = [0.0] * len(xs)
+    ys[123_456], ys[300_001] = 99.0, -7.0
+    kept = thin.kept(xs, ys, 10_000.0)
+    assert len(kept) <= 4 * thin.COLUMNS
+    assert {0, 123_456, 300_001, len(xs) - 1} <= set(kept)
+    assert kept == sorted(kept)
+
+
+def test_a_short_ride_is_not_thinned() -> None:
+    assert thin.kept([0.0, 1.0, 2.0], [5.0, 5.0, 5.0], 10_000.0) == [0, 1, 2]
+
+
+def test_many_states_are_shown_by_the_worst_of_each_column() -> None:
+    runs = [(n / 10, (n + 1) / 10, "out" if n == 50_000 else "lit") for n in range(100_000)]
+    thinned = thin.worst_runs(runs, 10_000.0, ("lit", "out"))
+    assert [state for _, _, state in thinned] == ["lit", "out", "lit"]
+    assert thinned[1][1] - thinned[1][0] <= 2 * 10_000.0 / thin.COLUMNS
+
+
+def test_the_gravest_are_chosen_where_there_is_no_room(night: Path) -> None:
+    ride = read_ride(find([night]))
+    first, *_ = found = ride.exceedances()
+    many = [first] * tables.SHOWN_EXCEEDANCES + [found[2]] + [found[1]] * 5
+    shown = tables.gravest(many)
+    assert len(shown) == tables.SHOWN_EXCEEDANCES
+    assert found[2] in shown
+    assert found[1] not in shown
+
+
+# In a real browser.
+
+
+@contextmanager
+def _browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", "--disable-quic"]  # fmt: skip
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=flags)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_page_works_in_chromium_at_a_desk_on_a_phone_and_on_paper(html: Path) -> None:
+    with _browser() as browser:
+        for width in (1280, 390):
+            _try_at(browser, html.as_uri(), width)
+        _try_without_script(browser, html.as_uri())
+        _try_on_paper(browser, html)
+
+
+def _try_at(browser: Any, address: str, width: int) -> None:
+    asked: list[str] = []
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    tab = context.new_page()
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda fault: complaints.append(str(fault)))
+    tab.goto(address)
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert tab.locator("svg.map .mark").count() == 4
+    # A row leads to its mark on the map and to its band in the plot.
+    tab.locator("#row-3 td").nth(3).click()
+    assert "on" in (tab.locator("#map-3").get_attribute("class") or "")
+    assert "on" in (tab.locator("#plot-3").get_attribute("class") or "")
+    tab.wait_for_function(
+        "() => { const box = document.querySelector('figure').getBoundingClientRect();"
+        " return box.top > -5 && box.top < 300 }"
+    )
+    # The plot is read by pointing at it.
+    tab.locator("#plot").scroll_into_view_if_needed()
+    box = tab.locator("#plot").bounding_box()
+    tab.mouse.move(box["x"] + box["width"] * 90 / 119, box["y"] + 60)
+    assert re.fullmatch(
+        r"22:39:(29|30|31) CST: 60\.0 mph \N{PLUS-MINUS SIGN} 0\.5, limit 55 mph",
+        tab.locator("#read").inner_text(),
+    )
+    assert tab.locator("svg.map .ghost").get_attribute("hidden") is None
+    # The map comes nearer, and goes back.
+    whole = tab.locator("svg.map").get_attribute("viewBox")
+    tab.get_by_role("button", name="Nearer").click()
+    assert tab.locator("svg.map").get_attribute("viewBox") != whole
+    tab.get_by_role("button", name="The whole map").click()
+    assert complaints == []
+    assert asked == [address]
+    context.close()
+
+
+def _try_without_script(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(address)
+    assert tab.locator(".zoom").count() == 0
+    tab.locator("#row-3 .no").click()
+    assert tab.url.endswith("#map-3")
+    assert tab.locator("#map-3:target").count() == 1
+    context.close()
+
+
+def _try_on_paper(browser: Any, html: Path) -> None:
+    tab = browser.new_page()
+    tab.goto(html.as_uri())
+    for size in ("A4", "Letter"):
+        out = html.with_name(f"{size}.pdf")
+        tab.pdf(path=str(out), format=size)
+        assert 2 <= len(re.findall(rb"/Type /Page\b", out.read_bytes())) <= 6
+    tab.close()
