@@ -112,17 +112,28 @@ class Gps(Section, frozen=True):
     ] = "/dev/serial0"
     baud: Annotated[
         Literal[4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800],
-        Meta(description="Bits a second on that line. It must carry RMC and GGA at `rate_hz`."),
+        Meta(
+            description="Bits a second on that line; tried first. With `configure` the receiver is "
+            "found at the others too, and asked for more where `rate_hz` needs it."
+        ),
     ] = 9600
+    configure: Annotated[
+        bool,
+        Meta(
+            title="true or false",
+            description="Ask a u-blox, MediaTek or Quectel receiver for `rate_hz` and for RMC, "
+            "GGA, GSA and GST alone. Without it the receiver is listened to, at `baud`.",
+        ),
+    ] = True
     rate_hz: Annotated[
         float,
         Meta(
             ge=0.1,
             le=25,
-            description="Fixes a second that the receiver sends, which `baud` must carry; "
-            "the unit judges by the rate that it sees.",
+            description="Fixes a second that the receiver is asked for, 10 at most; then 5, then "
+            "1. The unit judges by the rate that it sees. Without `configure`, what it sends.",
         ),
-    ] = 1.0
+    ] = 10.0
     speed_error_mph: Annotated[
         float,
         Meta(
@@ -150,6 +161,15 @@ class Gps(Section, frozen=True):
             description="A change of speed faster than this is a receiver's spike, not a ride.",
         ),
     ] = 15.0
+    max_turn_mps2: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=100,
+            description="A turn sharper than this is one too; one that changes the speed as well "
+            "has a share of both figures.",
+        ),
+    ] = 13.0
 
 
 class I2c(Section, frozen=True):
@@ -324,7 +344,7 @@ class Link(Section, frozen=True):
 
 
 class Page(Section, frozen=True):
-    """The live web page. Not used by this version."""
+    """The live web page. Over anything but 127.0.0.1 whoever reaches it can look."""
 
     host: Annotated[
         str,
@@ -429,6 +449,7 @@ def fix_settings(config: Config, *, source: str, trust_dates: bool = False) -> F
         hdop_m=gps.hdop_m,
         default_error_m=gps.position_error_m,
         max_accel_mps2=gps.max_accel_mps2,
+        max_turn_mps2=gps.max_turn_mps2,
         source=source,
     )
 

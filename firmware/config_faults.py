@@ -256,6 +256,8 @@ def _check_addresses(accepted: Accepted) -> Iterator[str]:
 
 
 def _check_line(accepted: Accepted) -> Iterator[str]:
+    if accepted.get("[gps] configure") is not False:
+        return  # the receiver is asked for a rate and a line that go together
     baud, rate_hz = accepted.get("[gps] baud"), accepted.get("[gps] rate_hz")
     if isinstance(baud, int) and isinstance(rate_hz, float):
         needed = math.ceil(rate_hz * 2 * SENTENCE_CHARS)

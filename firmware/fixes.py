@@ -16,16 +16,14 @@ from typing import Literal
 from firmware.dates import AGREEING_DATES, Dates
 from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
 from firmware.nmea import Parser, Sentence
+from firmware.outliers import Motion, OutlierGate, Passage
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.units import mps
 
 __all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
 
 RESTART_EPOCHS = 5
-OUTLIER_REOPENS_S = 3.0
-OUTLIER_AGREEING = 3
 DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
-SPEED_NOISE_MPS = 1.0
 STANDS_STILL_S = 2.5
 NO_SENTENCE_S = 2.0
 NO_SENTENCE_BYTES = 200
@@ -36,10 +34,11 @@ class FixSettings:
     """What makes a fix trusted.
 
     `floor` is the earliest date that can be true, the build's; `trust_dates` believes any date (a
-    recording's). `max_accel_mps2`: no sled on snow or ice passes 15 m/s2, 1.5 g, in any direction:
-    0 to 60 mph in 1.8 s, where a drag sled on ice needs over 2; the brake rule asks for 3.28.
-    `max_speed_mps`: the fastest snowmobile on record did 94 m/s. At rest: the net displacement
-    over `standstill_s` is under `standstill_m` while the receiver says less than
+    recording's). `max_accel_mps2`: no sled passes 15 m/s2, 1.5 g, in a straight line: 0 to 60 mph
+    in 1.8 s, where a drag sled on ice needs over 2; the brake rule asks for 3.28. `max_turn_mps2`:
+    nor 13 m/s2 in a turn at one speed, and the grip that a turn takes is not there to change the
+    speed. `max_speed_mps`: the fastest snowmobile on record did 94 m/s. At rest: the net
+    displacement over `standstill_s` is under `standstill_m` while the receiver says less than
     `standstill_speed_mps` (4 knots: a moored boat was seen to "sail" at 3.4).
     """
 
@@ -50,6 +49,7 @@ class FixSettings:
     hdop_m: float = 2.5
     default_error_m: float = 10.0
     max_accel_mps2: float = 15.0
+    max_turn_mps2: float = 13.0
     max_speed_mps: float = 100.0
     standstill_s: float = 5.0
     standstill_m: float = 5.0
@@ -196,18 +196,6 @@ class _Reporter:
         return self._errors.at(now_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Accepted:
-    """The last epoch that passed the gates: its instant on the tracker's own timeline."""
-
-    now_s: float
-    speed_mps: float
-    lat_deg: float
-    lon_deg: float
-    error_m: float
-    derived: bool
-
-
 class FixTracker:
     """Turns a receiver's bytes into readings of `Channel.FIX` and `Channel.RECEIVER`.
 
@@ -228,13 +216,13 @@ class FixTracker:
         )
         self._errors = _Errors(settings)
         self._path = _Path()
-        self._last: _Accepted | None = None
+        self._outliers = OutlierGate(settings)
         self._now_s = 0.0  # the timeline: seconds of the sentences' own times since the first
         self._time_s: float | None = None
         self._came_s: float | None = None
         self._older_s: float | None = None
         self._older = 0
-        self._rejected: list[_Accepted] = []
+        self._accepted_s: float | None = None
         self._periods_s: deque[float] = deque(maxlen=5)
         self._period_s: float | None = None
         self._measured_s: float | None = None
@@ -315,7 +303,7 @@ class FixTracker:
     def _tell(self, readings: list[Reading], at_s: float) -> None:
         """Adds how the receiver does, once a second and whenever there is something to say."""
         note = self._event
-        if self._rejected:
+        if self._outliers.is_holding:
             note = note or "a jump of speed or place is ignored"
         heard_s = self._heard_s if self._heard_s is not None else at_s
         is_rubbish = self._unheard_bytes > NO_SENTENCE_BYTES and at_s - heard_s >= NO_SENTENCE_S
@@ -363,10 +351,24 @@ class FixTracker:
             speed_mps = derived[0]
             error_mps = max(mps(settings.derived_speed_error_mph), derived[1])
         is_derived = epoch.speed_mps is None
-        candidate = _Accepted(now_s, speed_mps, epoch.lat_deg, epoch.lon_deg, error_m, is_derived)
-        if not self._passes(candidate):
+        motion = Motion(
+            now_s,
+            speed_mps,
+            epoch.track_deg,
+            epoch.lat_deg,
+            epoch.lon_deg,
+            error_m,
+            is_derived,
+        )
+        passage = self._outliers.judge(motion)
+        if passage is Passage.HELD:
             return None
-        self._last = candidate
+        if passage is Passage.CONFIRMED:
+            self._path.clear()
+            self._event = "a jump of speed or place was confirmed: the new one is taken"
+        else:
+            self._count_period(now_s)
+        self._accepted_s = now_s
         self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
         utc = self._dates.utc(epoch.date, epoch.time_s)
         track_deg = epoch.track_deg
@@ -422,57 +424,18 @@ class FixTracker:
         return self._older >= RESTART_EPOCHS
 
     def _forget(self) -> None:
-        self._last, self._rejected, self._measured_s = None, [], None
+        self._accepted_s = self._measured_s = None
+        self._outliers.forget()
         self._path.clear()
         self._periods_s.clear()
         self._period_s = None
+
+    def _count_period(self, now_s: float) -> None:
+        if self._accepted_s is not None and 0.0 < now_s - self._accepted_s <= 10.0:
+            self._periods_s.append(now_s - self._accepted_s)
+            self._period_s = median(self._periods_s)
 
     def _measure(self, now_s: float) -> None:
         if self._measured_s is not None and 0.0 < now_s - self._measured_s <= 5.0:
             self._measured_period_s = max(0.8, now_s - self._measured_s)
         self._measured_s = now_s
-
-    def _passes(self, candidate: _Accepted) -> bool:
-        """Whether a sled can have done this since the last accepted epoch.
-
-        The gate opens by itself: when three refused epochs agree over a second, or 3 s after the
-        last good one.
-        """
-        if candidate.speed_mps > self.settings.max_speed_mps:
-            return False
-        last = self._last
-        if last is None or self._can_follow(last, candidate):
-            if last is not None and 0.0 < candidate.now_s - last.now_s <= 10.0:
-                self._periods_s.append(candidate.now_s - last.now_s)
-                self._period_s = median(self._periods_s)
-            self._rejected = []
-            return True
-        rejected = self._rejected
-        if rejected and not self._can_follow(rejected[-1], candidate):
-            rejected.clear()
-        if not rejected or candidate.now_s > rejected[-1].now_s:
-            rejected.append(candidate)
-        agree = len(rejected) >= OUTLIER_AGREEING and candidate.now_s - rejected[0].now_s >= 1.0
-        if agree or candidate.now_s - last.now_s >= OUTLIER_REOPENS_S:
-            self._rejected = []
-            self._path.clear()
-            self._event = "a jump of speed or place was confirmed: the new one is taken"
-            return True
-        return False
-
-    def _can_follow(self, last: _Accepted, candidate: _Accepted) -> bool:
-        gap_s = candidate.now_s - last.now_s
-        slack_mps = SPEED_NOISE_MPS
-        if last.derived or candidate.derived:
-            slack_mps += 2.0 * mps(self.settings.derived_speed_error_mph)
-        change_mps = abs(candidate.speed_mps - last.speed_mps)
-        # What was derived from places is no evidence against what the receiver measured.
-        is_evidence = candidate.derived or not last.derived
-        if is_evidence and change_mps > self.settings.max_accel_mps2 * gap_s + slack_mps:
-            return False
-        reach_m = (max(last.speed_mps, candidate.speed_mps) + slack_mps) * gap_s
-        reach_m += self.settings.max_accel_mps2 * gap_s * gap_s / 2.0
-        reach_m += 20.0 + 3.0 * (last.error_m + candidate.error_m)
-        return reach_m >= distance_m(
-            last.lat_deg, last.lon_deg, candidate.lat_deg, candidate.lon_deg
-        )

@@ -72,8 +72,9 @@ def test_an_unknown_key_a_wrong_type_and_a_value_out_of_range_are_told_at_once()
     assert faults_of(text) == [
         "[gps] port = 5: must be a path.",
         "[gps] baud = 12: must be one of 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800.",
-        "[gps] sped = 1: there is no such key: must be one of port, baud, rate_hz, "
-        "speed_error_mph, derived_error_mph, hdop_m, position_error_m, max_accel_mps2.",
+        "[gps] sped = 1: there is no such key: must be one of port, baud, configure, "
+        "rate_hz, speed_error_mph, derived_error_mph, hdop_m, position_error_m, max_accel_mps2, "
+        "max_turn_mps2.",
         "[light.head] address = 0x80: must be an I2C address from 0x08 to 0x77.",
     ]  # fmt: skip
 
@@ -95,7 +96,8 @@ def test_faults_between_keys_are_told_along_with_faults_of_keys() -> None:
         ("[light.hed]\nx = 1\n", "[light.hed]: there is no such section: did you mean head?"),
         ("[gps]\nbuad = 9600\n", "[gps] buad = 9600: there is no such key: did you mean baud?"),
         ('[gps]\n"a b" = 1\n', '[gps] "a b" = 1: there is no such key: must be one of port, baud, '
-         "rate_hz, speed_error_mph, derived_error_mph, hdop_m, position_error_m, max_accel_mps2."),
+         "configure, rate_hz, speed_error_mph, derived_error_mph, hdop_m, position_error_m, "
+         "max_accel_mps2, max_turn_mps2."),
         ("[[zones]]\n", "[zones] = [{...}]: must be a section of its own."),
         ("[rtc]\nchip = 'ds3231'\n",
          "[rtc] address: is missing: must be an I2C address from 0x08 to 0x77."),
@@ -114,7 +116,7 @@ def test_faults_between_keys_are_told_along_with_faults_of_keys() -> None:
          "[clock] floor = 2026-01-01T00:00:00+00:00: must be a date, like 2026-11-30."),
         ("[clock]\nfloor = 1979-12-31\n",
          "[clock] floor = 1979-12-31: must not be before 1980-01-06, when GPS time began."),
-        ("[gps]\nrate_hz = 10\n",
+        ("[gps]\nrate_hz = 10\nconfigure = false\n",
          "[gps] rate_hz = 10: must be at most 5.9 at 9600 baud: RMC and GGA take 1640 letters a "
          "second, and the line carries 960."),
         ("[dash]\npanel = 'ssd1306'\n",

@@ -31,8 +31,9 @@ LAYERS: dict[str, tuple[int, str]] = {
             f"firmware.{name}"
             for name in (
                 "parts", "nmea", "epochs", "dates", "outliers", "fixes", "sun", "zones", "plane",
-                "geopackage", "ride", "script", "script_text", "world", "feed_messages", "feed_client", "notify",
-                "buses", "buses.*", "hosts", "hosts_words", "port_messages",
+                "geopackage", "ride", "script", "script_text", "world", "feed_messages",
+                "feed_client", "notify", "buses", "buses.*", "hosts", "hosts_words",
+                "port_messages", "receivers", "receiver_setup",
             )
         ],
         (1, "facts"),
