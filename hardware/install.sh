@@ -73,13 +73,16 @@ echo i2c-dev >"$ROOT/etc/modules-load.d/sledwarden.conf"
 say 'services'
 mkdir -p "$ROOT/etc/systemd/system" "$ROOT/etc/systemd/system.conf.d" "$ROOT/etc/udev/rules.d"
 install -m 0644 "$HERE/systemd/sledwardend.service" "$HERE/systemd/sledwarden-dash.service" \
-    "$HERE/systemd/sledwarden-link.service" "$ROOT/etc/systemd/system/"
+    "$HERE/systemd/sledwarden-link.service" "$HERE/systemd/sledwarden-page.service" \
+    "$ROOT/etc/systemd/system/"
 install -m 0644 "$HERE/systemd/10-sledwarden-watchdog.conf" "$ROOT/etc/systemd/system.conf.d/"
 install -m 0644 "$HERE/systemd/60-sledwarden.rules" "$ROOT/etc/udev/rules.d/"
 if [ -z "$ROOT" ]; then
     udevadm control --reload
     systemctl daemon-reload
     systemctl enable sledwardend.service sledwarden-dash.service sledwarden-link.service
+    # the page is for who wants it: systemctl enable --now sledwarden-page
+    systemctl try-restart sledwarden-page.service
     systemctl restart sledwardend.service sledwarden-dash.service sledwarden-link.service
 fi
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
+
+import pytest
 
 from firmware.journal import reader, seal
 
@@ -84,3 +89,26 @@ def test_ctrl_c_ends_it_with_the_journal_sealed(tmp_path: Path) -> None:
     (boot,) = reader.boots(tmp_path / "journal")
     for segment in reader.segments(boot):
         assert seal.check(segment).verdict == "whole"
+
+
+def test_the_page_is_up_from_the_start_and_ends_with_the_ride(tmp_path: Path) -> None:
+    demo = subprocess.Popen(
+        sledwarden(
+            "demo", "--drive", str(SHORT), "--speed", "1", "--into", str(tmp_path), "--no-browser"
+        ),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert demo.stderr is not None
+    said = demo.stderr.readline()
+    found = re.fullmatch(r"The live page of this ride: (http://127\.0\.0\.1:\d+/)\n", said)
+    assert found is not None, said
+    with urllib.request.urlopen(f"{found[1]}events", timeout=20) as events:
+        lines = (line for line in events if line.startswith(b"data: "))
+        assert json.loads(next(lines)[6:])["is_paired"] is False
+        assert any(b'"life":"live"' in line for line in lines)
+        demo.send_signal(signal.SIGINT)
+        _, said = demo.communicate(timeout=60)
+    assert demo.returncode == 0
+    assert "Traceback" not in said
+    with pytest.raises(urllib.error.URLError, match="Connection refused"):
+        urllib.request.urlopen(found[1], timeout=20)

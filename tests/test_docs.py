@@ -18,6 +18,7 @@ import typer
 from firmware import __released__, __version__, daemon
 from firmware.config_faults import law_packs, section_of
 from firmware.dash import main as dash
+from firmware.page import main as page
 from firmware.parts import PARTS
 from host_tools import cli
 from host_tools.config_reference import sections
@@ -25,6 +26,7 @@ from host_tools.config_reference import sections
 ROOT = Path(__file__).parent.parent
 PAPERS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 ALWAYS = {"--help", "-h"}
+PROGRAMS = ("sledwarden ", "sledwardend ", "sledwarden-dash ", "sledwarden-page ")
 
 
 def _text(*papers: Path) -> str:
@@ -34,7 +36,11 @@ def _text(*papers: Path) -> str:
 def _commands() -> dict[str, set[str]]:
     """Every command of the CLI as it is typed, with the options that it knows."""
     known: dict[str, set[str]] = {"sledwarden": {"--version", *ALWAYS}}
-    for program, main in (("sledwardend", daemon.main), ("sledwarden-dash", dash.main)):
+    for program, main in (
+        ("sledwardend", daemon.main),
+        ("sledwarden-dash", dash.main),
+        ("sledwarden-page", page.main),
+    ):
         said = io.StringIO()
         with contextlib.redirect_stdout(said), pytest.raises(SystemExit):
             main(["--help"])
@@ -60,7 +66,7 @@ def examples_of(text: str) -> Iterator[str]:
     for block in re.findall(r"^```[a-z]*\n(.*?)^```|((?:^    .*\n)+)", text, re.M | re.S):
         for line in "".join(block).replace("\\\n", " ").splitlines():
             bare = line.strip().removeprefix("$ ")
-            if bare.startswith(("sledwarden ", "sledwardend ", "sledwarden-dash ")):
+            if bare.startswith(PROGRAMS):
                 yield bare
 
 
@@ -94,7 +100,7 @@ def test_every_command_has_its_line() -> None:
     known = _commands()
     leaves = [one for one in known if not any(other.startswith(f"{one} ") for other in known)]
     assert [one for one in leaves if one not in text] == []
-    assert [one for one in ("sledwardend", "sledwarden-dash") if one not in text] == []
+    assert [one for one in PROGRAMS if one.strip() not in text] == []
 
 
 def test_every_command_says_what_it_does_with_an_example() -> None:

@@ -24,12 +24,14 @@ def check_unit(text: str) -> Iterator[str]:
     """What only a real kernel shows: the settings that would take the unit's devices away."""
     if "DeviceAllow=char-gpio " in text:
         yield "char-gpio matches no device: the kernel's name is char-gpiochip"
+    touches_devices = "\nDeviceAllow=" in text
     for setting, why in {
         "ProcSubset=pid": "gpiozero reads the board's revision in /proc/cpuinfo",
         "PrivateDevices=yes": "it takes the GPIO chip and the sensor bus away",
         "DynamicUser=yes": "the journal's owner would change",
     }.items():
-        if re.search(rf"^{setting}$", text, re.M):
+        is_for_devices = setting != "DynamicUser=yes"
+        if re.search(rf"^{setting}$", text, re.M) and (touches_devices or not is_for_devices):
             yield f"{setting}: {why}"
     for setting in ("ProtectSystem=strict", "NoNewPrivileges=yes", "Restart=always"):
         if f"\n{setting}\n" not in text:
@@ -48,6 +50,7 @@ def test_the_services_are_there() -> None:
     assert {unit.name for unit in UNITS} >= {
         "sledwarden-dash.service",
         "sledwarden-link.service",
+        "sledwarden-page.service",
         "sledwardend.service",
     }
 
@@ -98,6 +101,14 @@ def test_the_service_port_may_touch_serial_lines_alone_and_no_internet() -> None
     devices = re.findall(r"^DeviceAllow=(.*)$", unit, re.M)
     assert devices == ["char-ttyGS rw", "char-ttyAMA rw", "char-ttyS rw", "char-ttyUSB rw"]
     assert "\nIPAddressDeny=any\n" in unit
+
+
+def test_the_page_has_no_device_no_journal_and_a_near_network_alone() -> None:
+    unit = (SYSTEMD / "sledwarden-page.service").read_text()
+    assert "DeviceAllow=" not in unit
+    assert "\nInaccessiblePaths=-/var/lib/sledwarden\n" in unit
+    assert "\nIPAddressDeny=any\n" in unit
+    assert "0.0.0.0/0" not in unit
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -214,7 +225,8 @@ def test_the_installer_lays_everything_and_a_second_run_changes_nothing(card: Pa
     first = _tree(card)
     assert {"etc/sledwarden/sledwarden.toml", "etc/systemd/system/sledwardend.service",
             "etc/systemd/system/sledwarden-dash.service",
-            "etc/systemd/system/sledwarden-link.service", "etc/modules-load.d/sledwarden.conf",
+            "etc/systemd/system/sledwarden-link.service", "etc/systemd/system/sledwarden-page.service",
+            "etc/modules-load.d/sledwarden.conf",
             "etc/systemd/system.conf.d/10-sledwarden-watchdog.conf",
             "etc/udev/rules.d/60-sledwarden.rules"} <= first.keys()  # fmt: skip
     assert f"{ROOT}[unit]" in (card / "opt/sledwarden/venv/pip.log").read_text()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +25,8 @@ DRIVE = Path(__file__).parent.parent / "demo" / "demo.drive"
 
 START_S = 15.0
 """The longest that the daemon may take to open its feed, on a slow machine."""
+
+PAGE_PORT = 8350
 
 END_S = 10.0
 """The longest that a program may take to end in order."""
@@ -42,17 +47,16 @@ def demo(
         Path, typer.Option(file_okay=False, help="Where the ride's journal is kept.")
     ] = Path("demo-ride"),
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Open no browser; the demo stays in this terminal.")
+        bool, typer.Option("--no-browser", help="Open no browser, only say where the page is.")
     ] = False,
 ) -> None:
-    """Starts the real daemon on simulated wires, and shows its glass in this terminal.
+    """Starts the real daemon on simulated wires, its glass in this terminal, and its live page.
 
     A car's recorded drive into the dusk, a night on a lake, a race start: at 20 times the pace it
     takes two minutes. Ctrl-C ends it at any moment, with the journal sealed.
 
     For example: [bold]sledwarden demo --speed 40[/bold]
     """
-    del no_browser  # there is no page to open; kept so that a script may always say it
     into.mkdir(parents=True, exist_ok=True)
     journal, log_path = into / "journal", into / "daemon.log"
     # A Unix socket's path is short (107 letters), so it lies in a folder of its own.
@@ -60,7 +64,9 @@ def demo(
         feed = Path(folder) / "feed.sock"
         with log_path.open("w") as log, _daemon(drive, speed, journal, feed, log) as unit:
             _wait_for_feed(unit, feed, log_path)
-            was_cut_short = _watch(unit, feed)
+            with _page(feed, log) as address:
+                _say_page(address, opens=not no_browser)
+                was_cut_short = _watch(unit, feed)
         if unit.returncode != 0:
             raise SledwardenError(
                 str(log_path),
@@ -87,6 +93,45 @@ def _daemon(
         yield unit
     finally:
         _end(unit, signal.SIGTERM)
+
+
+@contextmanager
+def _page(feed: Path, log: object) -> Iterator[str]:
+    """The live page as a process beside the dash; its address, or nothing where it fell."""
+    page = subprocess.Popen(
+        [
+            sys.executable, "-m", "firmware.page.main", "--feed", str(feed),
+            "--port", str(_free_port()), "--pair-moving",
+        ],
+        stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True,
+        start_new_session=True,
+    )  # type: ignore[call-overload]  # fmt: skip  # log is an open text file
+    try:
+        yield page.stdout.readline().strip().removeprefix("sledwarden-page: ")
+    finally:
+        _end(page, signal.SIGTERM)
+        page.stdout.close()
+
+
+def _free_port() -> int:
+    """The page's own port, or 0 for any other where that one is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", PAGE_PORT))
+        except OSError:
+            return 0
+    return PAGE_PORT
+
+
+def _say_page(address: str, *, opens: bool) -> None:
+    """Says where the page is, and shows it where there is a screen to show it on."""
+    if not address:
+        console.print("The live page did not start; the daemon's log says why.")
+        return
+    console.print(f"The live page of this ride: {address}", highlight=False)
+    if opens and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        webbrowser.open(address)
 
 
 def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
