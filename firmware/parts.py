@@ -14,6 +14,8 @@ PARTS: dict[str, dict[str, str]] = {
     "light": {
         "bh1750": "firmware.sources.light_bh1750:Bh1750",
         "tcs34725": "firmware.sources.light_tcs34725:Tcs34725",
+        "veml7700": "firmware.sources.light_veml7700:Veml7700",
+        "tsl2591": "firmware.sources.light_tsl2591:Tsl2591",
     },
     "rtc": {
         "ds3231": "firmware.sources.rtc_ds3231:Ds3231",

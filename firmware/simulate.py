@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from firmware.buses.chips_fake import Bh1750Model, Ds3231Model, Tcs34725Model
+from firmware.buses.chips_fake import MODELS, Ds3231Model
 from firmware.buses.i2c import I2cBus
 from firmware.buses.i2c_fake import FakeI2cBus
 from firmware.buses.pins_fake import FakePins
@@ -28,13 +28,6 @@ from firmware.sources.base import Post
 from firmware.sources.drive import tracker, with_modes
 from firmware.wiring import Wires
 from firmware.world import World
-
-MODELS: dict[str, Callable[[Clock], Any]] = {  # each model has its own knobs
-    "bh1750": Bh1750Model,
-    "tcs34725": Tcs34725Model,
-    "ds3231": Ds3231Model,
-}
-"""The register model of each chip, by the word of the config."""
 
 PRESS_S = 0.3
 HOLD_S = 2.2

@@ -121,9 +121,51 @@ def test_a_full_count_is_saturated_and_not_a_number() -> None:
     assert lux_of(bench.next()) == pytest.approx(850, abs=0.5)
 
 
-def test_sunlit_snow_beyond_the_range_is_saturated() -> None:
-    assert isinstance(Bench(60_000.0).run(3)[-1], Missing)
-    assert lux_of(Bench(54_000.0).run(3)[-1]) == pytest.approx(54_000, abs=1)
+def test_sunlit_snow_is_measured_in_the_shortest_time_and_back_again() -> None:
+    bench = Bench(60_000.0)
+    values = bench.run(4)
+    assert isinstance(values[1], Missing)
+    assert values[1].why is Why.SATURATED
+    assert [lux_of(value) for value in values[2:]] == pytest.approx([60_000.0] * 2, abs=1)
+    bench.model.lux = 850.0
+    assert [lux_of(value) for value in bench.run(3)] == pytest.approx([850.0] * 3, abs=1)
+    assert bench.model._time == 69
+
+
+def test_more_than_the_shortest_time_can_count_is_saturated() -> None:
+    assert lux_of(Bench(121_000.0).run(4)[-1]) == pytest.approx(121_000, abs=1)
+    assert isinstance(Bench(122_000.0).run(4)[-1], Missing)
+
+
+def test_what_the_range_before_has_left_is_never_read_as_of_this_one() -> None:
+    bench = Bench(60_000.0)
+    bench.model.conversion_s = 0.180
+    bench.run(2)  # saturated, and set to the shortest time
+    bench.clock.advance(0.05)
+    assert bench.sensor.read(bench.clock.mono_s()).value == Missing(
+        Why.STARTING, "the first conversion has not ended"
+    )
+
+
+def test_a_count_that_stands_still_even_when_reset_is_frozen() -> None:
+    bench = Bench(850.0)
+    bench.run(3)
+    bench.model.is_frozen = True
+    values = bench.run(20)
+    first = next(n for n, value in enumerate(values) if isinstance(value, Missing))
+    assert first <= 7  # within two seconds
+    assert values[first] == Missing(
+        Why.NOT_TRUSTED, "its count stands still at 1020, even when reset"
+    )
+    assert all(isinstance(value, Missing) for value in values[first:])
+    bench.model.is_frozen = False
+    assert lux_of(bench.run(3)[-1]) == pytest.approx(850.0, abs=0.5)
+
+
+def test_a_light_that_really_stands_still_is_no_frozen_chip() -> None:
+    bench = Bench(850.0)
+    bench.run(1)
+    assert all(isinstance(value, Light) for value in bench.run(100))
 
 
 def test_a_wire_that_reads_all_ones_is_no_number() -> None:

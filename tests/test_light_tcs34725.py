@@ -44,7 +44,7 @@ def test_lux_and_the_share_of_red_are_those_of_the_lamp(
     light = bench.light()
     assert light.lux == pytest.approx(120.0, abs=1.0)
     assert light.red_share == pytest.approx(share, abs=0.01)
-    assert light.error_lux == pytest.approx(0.36 * light.lux + 3.7, abs=0.1)
+    assert light.error_lux == pytest.approx(0.36 * light.lux + 0.23, abs=0.1)
 
 
 def test_a_reading_says_its_source_and_how_long_it_is_fresh() -> None:
@@ -57,13 +57,43 @@ def test_a_reading_says_its_source_and_how_long_it_is_fresh() -> None:
 
 
 def test_a_light_too_weak_to_tell_has_no_share_of_red() -> None:
-    light = Bench(5.0).light()
+    light = Bench(0.2).light()
     assert light.red_share is None
-    assert light.lux == pytest.approx(5.0, abs=0.5)
+    assert light.lux == pytest.approx(0.2, abs=0.1)
+
+
+def test_a_dim_light_is_measured_at_sixteen_times_the_gain() -> None:
+    bench = Bench(5.0)
+    light = bench.light()
+    assert light.red_share == pytest.approx(0.815, abs=0.01)
+    assert light.lux == pytest.approx(5.0, abs=0.1)
+    bench.model.lux = 20_000.0
+    values = bench.run(4)
+    assert [type(value) for value in values] == [Missing, Light, Light, Light]
+    assert bench.light().lux == pytest.approx(20_000, rel=0.01)
+
+
+def test_counts_that_stand_still_though_begun_anew_are_frozen() -> None:
+    bench = Bench(120.0)
+    bench.light()
+    bench.model.is_frozen = True
+    values = bench.run(20)
+    first = next(n for n, value in enumerate(values) if isinstance(value, Missing))
+    assert first <= 7  # within two seconds
+    assert values[first] == Missing(Why.NOT_TRUSTED, "its counts stand still, even when begun anew")
+    assert all(isinstance(value, Missing) for value in values[first:])
+    bench.model.is_frozen = False
+    assert bench.light().lux == pytest.approx(120, abs=1)
+
+
+def test_a_light_that_really_stands_still_is_no_frozen_chip() -> None:
+    bench = Bench(3_000.0)
+    bench.light()
+    assert all(isinstance(value, Light) for value in bench.run(100))
 
 
 def test_darkness_is_zero_and_never_less() -> None:
-    assert Bench(0.0).light() == Light(0.0, pytest.approx(3.7, abs=0.1), None)
+    assert Bench(0.0).light() == Light(0.0, pytest.approx(0.23, abs=0.01), None)
 
 
 def test_a_count_at_full_scale_is_saturated_and_not_the_last_value() -> None:

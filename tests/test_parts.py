@@ -47,7 +47,10 @@ def test_a_light_sensor_has_what_the_daemon_asks_of_one(word: str) -> None:
 def test_a_word_that_is_not_in_the_list_is_one_sentence() -> None:
     with pytest.raises(SledwardenError) as caught:
         load("light", "bh1751")
-    assert str(caught.value) == "parts.py: light = bh1751: must be one of bh1750, tcs34725."
+    assert (
+        str(caught.value)
+        == "parts.py: light = bh1751: must be one of bh1750, tcs34725, tsl2591, veml7700."
+    )
 
 
 def test_a_library_that_is_not_installed_is_one_sentence() -> None:

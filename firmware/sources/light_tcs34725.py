@@ -34,19 +34,24 @@ RUNNING = POWER_ON.put(MEASURE.put(0, 1), 1)
 # clear) applied to 683 lm/W times the eye's V of 0.0739, 0.7932 and 0.4412.
 LUX_RED, LUX_GREEN, LUX_BLUE = 0.14736, 0.46841, -0.12583
 SCALE = 16 * 24.0 / (CYCLES * 2.4)  # from gain 16 and 24 ms to gain 1 and these cycles
+BRIGHT, DIM = 0, 2  # the words of AGAIN for a gain of 1 and of 16 (p. 20)
+GAINS = {BRIGHT: 1, DIM: 16}
+DIM_COUNTS = FULL // 40  # below it at gain 1, gain 16 is used: well below its own full scale
+STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
 ACCURACY = 0.36  # p. 6: 20 % of the clear counts and 16 % of the red share, at worst together
 NOISE_COUNTS = 2
 LEAST_COUNTS = 30  # below it the share of red is noise
 
 
 class Tcs34725:
-    """A TCS34725 at gain 1, 0.4 to about 25,000 lux, read four times a second.
+    """A TCS34725, 0.03 to about 25,000 lux, read four times a second at a gain of 1 or 16.
 
     What is not a number: a count at its full scale of 1024 for each cycle (saturated), another
-    chip's ID, settings that are not ours (the chip lost its supply: it is set up again), and a
-    conversion that has not ended. `red_share` is absent in light too weak to tell. The error is
-    that of white light and of the usual red lamp; a deeper red than 615 nm reads too bright, so a
-    lamp is best judged by its own calibrated level.
+    chip's ID, settings that are not ours (the chip lost its supply: it is set up again), a
+    conversion that has not ended, and counts that stand still while AVALID stays set although the
+    measurement was begun anew (frozen). `red_share` is absent in light too weak to tell. The error
+    is that of white light and of the usual red lamp; a deeper red than 615 nm reads too bright, so
+    a lamp is best judged by its own calibrated level.
     """
 
     ADDRESSES = (0x29,)
@@ -58,6 +63,9 @@ class Tcs34725:
         self.chip = Chip(bus, address, f"{channel} (tcs34725)", self.ADDRESSES)
         self.source = f"tcs34725@{bus.name}:0x{address:02x}"
         self._is_set_up = False
+        self._gain = BRIGHT
+        self._counts: tuple[int, ...] = ()
+        self._still = 0
 
     def read(self, at_s: float) -> Reading:
         """The light now, or why there is none; sets the chip up first when it has to."""
@@ -72,31 +80,50 @@ class Tcs34725:
         if not self._is_set_up:
             found = self.chip.get(ID)
             if found in IDS:
-                self._set_up()
+                self._set_up(BRIGHT)
                 return Missing(Why.STARTING, "the first conversion has not ended")
             return _foreign(found)
         enable, cycles = self.chip.read(ENABLE.address, 2)
-        control, _, _, found, status, *counts = self.chip.read(CONTROL.address, 13)
+        control, _, _, found, status, *octets = self.chip.read(CONTROL.address, 13)
         if found not in IDS:
             self._is_set_up = False
             return _foreign(found)
-        if (enable, cycles, GAIN.of(control)) != (RUNNING, 256 - CYCLES, 0):
-            self._set_up()
+        if (enable, cycles, GAIN.of(control)) != (RUNNING, 256 - CYCLES, self._gain):
+            self._set_up(self._gain)
             return Missing(Why.NOT_TRUSTED, "had lost its settings, and was set up again")
         if not VALID.of(status):
             return Missing(Why.STARTING, "the first conversion has not ended")
-        clear, red, green, blue = (
-            CLEAR.decode(bytes(counts[at : at + 2])) for at in range(0, 8, 2)
-        )
-        if max(clear, red, green, blue) >= FULL:
+        counts = tuple(CLEAR.decode(bytes(octets[at : at + 2])) for at in range(0, 8, 2))
+        if max(counts) >= FULL:
+            if self._gain != BRIGHT:
+                self._set_up(BRIGHT)
             return Missing(Why.SATURATED, f"a count of {FULL}: too much light")
-        return _light(red, green, blue)
+        if self._has_frozen(counts):
+            return Missing(Why.NOT_TRUSTED, "its counts stand still, even when begun anew")
+        gain = self._gain
+        if gain == BRIGHT and max(counts) < DIM_COUNTS:
+            self._set_up(DIM)
+        _, red, green, blue = counts
+        return _light(red, green, blue, GAINS[gain])
 
-    def _set_up(self) -> None:
+    def _has_frozen(self, counts: tuple[int, ...]) -> bool:
+        """Whether counts that stand still are valid even before a new conversion can have ended."""
+        self._still = self._still + 1 if counts == self._counts and any(counts) else 1
+        self._counts = counts
+        if self._still < STILL_READS:
+            return False
+        self._set_up(self._gain)
+        if self.chip.get(VALID):
+            return True
+        self._still = 0
+        return False
+
+    def _set_up(self, gain: int) -> None:
         self._is_set_up = False
-        self.chip.set(ENABLE, 0)
+        self._gain = gain
+        self.chip.set(ENABLE, 0)  # what was measured at another gain must not be read as new
         self.chip.set(ATIME, 256 - CYCLES)
-        self.chip.set(CONTROL, GAIN.put(0, 0))
+        self.chip.set(CONTROL, GAIN.put(0, gain))
         self.chip.set(ENABLE, RUNNING)
         self._is_set_up = True
 
@@ -105,8 +132,9 @@ def _foreign(found: int) -> Missing:
     return Missing(Why.NOT_TRUSTED, f"answers with ID 0x{found:02X}, not as a TCS34725")
 
 
-def _light(red: int, green: int, blue: int) -> Light:
-    lux = max(0.0, LUX_RED * red + LUX_GREEN * green + LUX_BLUE * blue) * SCALE
-    noise_lux = NOISE_COUNTS * (LUX_RED + LUX_GREEN - LUX_BLUE) * SCALE
+def _light(red: int, green: int, blue: int, gain: int) -> Light:
+    scale = SCALE / gain
+    lux = max(0.0, LUX_RED * red + LUX_GREEN * green + LUX_BLUE * blue) * scale
+    noise_lux = NOISE_COUNTS * (LUX_RED + LUX_GREEN - LUX_BLUE) * scale
     seen = red + green + blue
     return Light(lux, ACCURACY * lux + noise_lux, red / seen if seen >= LEAST_COUNTS else None)

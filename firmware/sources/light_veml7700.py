@@ -1,0 +1,160 @@
+"""The VEML7700 light sensor: lux in three ranges (Vishay data sheet 84286, application note 84323).
+
+It has no flag that says that an integration has ended, so each range is read only once its first
+integration must be over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware.buses.i2c import Chip, Field, I2cBus, Register
+from firmware.clock import Clock
+from firmware.errors import BusError
+from firmware.readings import Channel, Light, Missing, Reading, Why
+
+CONFIG = Register("ALS_CONF", 0x00, 2)
+GAIN = Field("ALS_GAIN", CONFIG, 11, 2)
+TIME = Field("ALS_IT", CONFIG, 6, 4)
+SHUT_DOWN = Field("ALS_SD", CONFIG, 0)
+LIGHT = Register("ALS", 0x04, 2)
+ID = Register("ID", 0x07, 2)
+ID_CODE = Field("ID code", ID, 0, 8)
+
+CODE = 0x81  # p. 8
+FULL = 0xFFFF
+LUX_PER_COUNT = 0.0042  # p. 4: at gain 2 and 800 ms
+POWER_ON_S = 0.0025  # p. 8: before the first integration begins
+SLACK = 1.1  # the chip's own oscillator
+ACCURACY = 0.10
+DARK_COUNTS = 3
+STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
+STILL_COUNTS = 64  # fewer may well be equal in another range too
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A gain and an integration time, and from which counts on another range is better.
+
+    100 ms hold ten periods of the slowest PWM of a lamp (100 Hz), 25 ms still two.
+    """
+
+    gain_code: int
+    gain: float
+    time_code: int
+    time_s: float
+    dimmer_below: int
+    brighter_above: int
+    is_bent: bool
+
+    @property
+    def config(self) -> int:
+        """The value of ALS_CONF: running, no interrupt."""
+        return GAIN.put(TIME.put(0, self.time_code), self.gain_code)
+
+    @property
+    def lux_per_count(self) -> float:
+        return LUX_PER_COUNT * (2.0 / self.gain) * (0.8 / self.time_s)
+
+
+RANGES = (
+    Range(1, 2.0, 0x0, 0.100, 0, 30_000, False),  # to 1,000 lux in steps of 0.034
+    Range(2, 0.125, 0x0, 0.100, 1_500, 50_000, True),  # to full sun, in steps of 0.54
+    Range(2, 0.125, 0xC, 0.025, 10_000, FULL, True),  # beyond it, for a chip that counts more
+)
+
+
+def straightened(lux: float) -> float:
+    """The light of what a gain of 1/8 shows: the chip falls short of strong light.
+
+    The polynomial is that of the application note (p. 5), for all light at this gain.
+    """
+    return (((6.0135e-13 * lux - 9.3924e-9) * lux + 8.1488e-5) * lux + 1.0023) * lux
+
+
+class Veml7700:
+    """A VEML7700, 0.03 to 120,000 lux, read four times a second; it changes range by itself.
+
+    What is not a number: a full count, another chip's ID, settings that are not ours (it lost its
+    supply, and is shut down: it is set up again), an integration that has not ended, what a range
+    before the last change has left, and a count that is the same in another range (frozen).
+    """
+
+    ADDRESSES = (0x10,)
+    period_s = 0.25
+    fresh_s = 1.75  # seven reads: one that fails says nothing, and a dead chip is seen within 2 s
+
+    def __init__(self, bus: I2cBus, address: int, channel: Channel, clock: Clock) -> None:
+        self.channel = channel
+        self.chip = Chip(bus, address, f"{channel} (veml7700)", self.ADDRESSES)
+        self.source = f"veml7700@{bus.name}:0x{address:02x}"
+        self._clock = clock
+        self._ready_s: float | None = None
+        self._range = 1
+        self._count = 0
+        self._still = 0
+        self._asked: int | None = None  # the count that another range must not show
+
+    def read(self, at_s: float) -> Reading:
+        """The light now, or why there is none; sets the chip up first when it has to."""
+        try:
+            value = self._measure(at_s)
+        except BusError as error:
+            self._ready_s = None
+            value = Missing(Why.NO_ANSWER, str(error))
+        return Reading(self.channel, value, at_s, self.source, self.fresh_s)
+
+    def _measure(self, at_s: float) -> Light | Missing:
+        found = self.chip.get(ID_CODE)
+        if found != CODE:
+            self._ready_s = None
+            return Missing(Why.NOT_TRUSTED, f"answers with ID 0x{found:02X}, not as a VEML7700")
+        if self._ready_s is None:
+            self._set_up(1)
+        elif self.chip.get(CONFIG) != RANGES[self._range].config:
+            self._set_up(self._range)
+            return Missing(Why.NOT_TRUSTED, "had lost its settings, and was set up again")
+        if self._ready_s is None or at_s < self._ready_s:
+            return Missing(Why.STARTING, "the first integration has not ended")
+        count = self.chip.get(LIGHT)
+        if self._has_frozen(count):
+            return Missing(Why.NOT_TRUSTED, f"its count stands still at {count} in every range")
+        return self._light(count)
+
+    def _light(self, count: int) -> Light | Missing:
+        """The count in lux, and the range that the next one is better measured in."""
+        now = RANGES[self._range]
+        if count >= now.brighter_above and self._range + 1 < len(RANGES):
+            self._set_up(self._range + 1)
+        elif count < now.dimmer_below and self._range > 0:
+            self._set_up(self._range - 1)
+        elif self._still >= STILL_READS and count >= STILL_COUNTS:
+            self._asked = count
+            self._set_up(self._range - 1 if self._range == len(RANGES) - 1 else self._range + 1)
+        if count == FULL:
+            return Missing(Why.SATURATED, f"a count of {FULL}: too much light")
+        lux, error_lux = count * now.lux_per_count, DARK_COUNTS * now.lux_per_count
+        lux = straightened(lux) if now.is_bent else lux
+        return Light(lux, ACCURACY * lux + error_lux)
+
+    def _has_frozen(self, count: int) -> bool:
+        """Whether the count is the one that another range showed before."""
+        asked, self._asked = self._asked, None
+        self._still = self._still + 1 if count == self._count else 1
+        self._count = count
+        if asked is None:
+            return False
+        if count != asked:
+            self._still = 0
+            return False
+        self._asked = asked
+        self._set_up((self._range + 1) % len(RANGES))
+        return True
+
+    def _set_up(self, place: int) -> None:
+        self._ready_s = None
+        self._range = place
+        now = RANGES[place]
+        self.chip.set(CONFIG, SHUT_DOWN.put(now.config, 1))  # changed at rest, p. 8
+        self.chip.set(CONFIG, now.config)
+        self._ready_s = self._clock.mono_s() + POWER_ON_S + now.time_s * SLACK
