@@ -239,9 +239,11 @@ class Part:
         self.file.seek(0)
         if os.fstat(self.file.fileno()).st_size > wanted.segment.bytes:
             self.restart()
-        while piece := self.file.read(_PIECE_BYTES):
+        left = os.fstat(self.file.fileno()).st_size
+        while left > 0 and (piece := self.file.read(min(left, _PIECE_BYTES))):
             self._sha256.update(piece)
             self.size += len(piece)
+            left -= len(piece)
 
     @property
     def digest(self) -> str:

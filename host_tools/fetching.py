@@ -75,6 +75,7 @@ class Download:
     clock: Clock = field(default_factory=Clock)
     _sled: Sled | None = None
     _identity: Identity | None = None
+    _bytes: int = 0
 
     def run(self) -> Result:
         """Fetches all that is new; raises LostError, RefusedError or ArchiveError, with what came
@@ -97,11 +98,12 @@ class Download:
         result = Result(self._identity, archive.folder, here=shown - len(wanted))
         self.watcher.planned(wanted, result.here)
         for one in wanted:
-            result.bytes += self._fetch(archive, one)
+            self._fetch(archive, one)
             result.segments += 1
             if not one.segment.closed:
                 result.growing.append(one.name)
         archive.touch()
+        result.bytes = self._bytes
         return result
 
     def _index(self, sled: Sled, archive: Archive) -> Index:
@@ -121,19 +123,20 @@ class Download:
                 break
         return index
 
-    def _fetch(self, archive: Archive, wanted: Wanted) -> int:
-        """Fetches one segment, however often the cable is pulled; the bytes that came."""
+    def _fetch(self, archive: Archive, wanted: Wanted) -> None:
+        """Fetches one segment, however often the cable is pulled."""
+        if wanted.seen is not None:
+            archive.check_seen(wanted, self._digest(wanted, wanted.seen.bytes))
         with archive.begin(wanted) as part:
             self.watcher.began(wanted, part.size)
-            came = 0
             for _ in range(TRIES):
-                self._check_begun(archive, part)
+                self._check_begun(part)
                 while not part.is_complete:
-                    came += self._patiently(lambda sled: self._read(sled, part))
+                    self._patiently(lambda sled: self._read(sled, part))
                 digest = wanted.segment.sha256 or self._digest(wanted, part.size)
                 if part.digest == digest:
                     archive.finish(part, is_closed=wanted.segment.closed)
-                    return came
+                    return
                 self.watcher.came(-part.size)
                 part.restart()
         raise ArchiveError(
@@ -142,11 +145,9 @@ class Download:
             "Look at the cable, then try again; if it stays so, the unit's card is failing.",
         )
 
-    def _check_begun(self, archive: Archive, part: Part) -> None:
+    def _check_begun(self, part: Part) -> None:
         """What is here already must be how the unit's own file begins."""
         wanted, seen = part.wanted, part.wanted.seen
-        if seen is not None:
-            archive.check_seen(wanted, self._digest(wanted, seen.bytes))
         is_safe = seen is not None and part.size == seen.bytes and part.digest == seen.sha256
         if part.size and not is_safe and self._digest(wanted, part.size) != part.digest:
             self.watcher.came(-part.size)
@@ -155,19 +156,17 @@ class Download:
     def _digest(self, wanted: Wanted, count: int) -> str:
         return self._patiently(lambda sled: sled.sha256(wanted.remote, count))
 
-    def _read(self, sled: Sled, part: Part) -> int:
-        came = 0
+    def _read(self, sled: Sled, part: Part) -> None:
         for piece in sled.read(part.wanted.remote, part.size, part.wanted.segment.bytes):
             part.add(piece)
             self.watcher.came(len(piece))
-            came += len(piece)
+            self._bytes += len(piece)
         if not part.is_complete:
             raise RefusedError(
                 str(self.way),
                 f"{part.wanted.name} has become shorter than the unit's index says.",
                 "Try again: the unit may just have been started.",
             )
-        return came
 
     # The unit, through all that happens to the cable.
 

@@ -16,6 +16,7 @@ from firmware.clock import Clock
 from firmware.link.door import Client, Door
 from firmware.link.main import Link, Plan
 from firmware.link.server import Server
+from firmware.link.ways import SerialWay
 from firmware.outputs.feed import Feed
 from firmware.readings import Missing, Press, Reading, Request, Why
 from firmware.requests import Requests
@@ -120,7 +121,9 @@ class Rig:
         self.link = Link(plan, self.clock)
         self.port = FakePort(str(folder / "port"))
         self.is_plugged_again = True
-        self.link.add_serial(self._plugged, 1_000_000)
+        self.link.ways.append(
+            SerialWay(self.server, self._plugged, 1_000_000, self.clock, retry_s=0.01)
+        )
         self._thread = threading.Thread(target=self.link.run, daemon=True)
         self._thread.start()
         self.wait(lambda: self.door.state is not None)

@@ -125,8 +125,13 @@ def open_plain(path: Path) -> BufferedReader:
 
 def _durable(file: BufferedReader, there: os.stat_result, known: Listed | None) -> int:
     """How much of a growing file is safe; goes on from where it was, if the file is the same."""
-    is_same = known is not None and known.stamp[:2] == (there.st_dev, there.st_ino)
-    durable = known.size_bytes if known is not None and is_same else 0
+    durable = 0
+    if (
+        known is not None
+        and not known.is_closed
+        and known.stamp[:2] == (there.st_dev, there.st_ino)
+    ):
+        durable = known.size_bytes if known.size_bytes <= there.st_size else 0
     for one in _seals(file, max(durable, len(segment.MAGIC))):
         durable = max(durable, min(one.durable, there.st_size))
     return durable

@@ -126,12 +126,12 @@ class Shelf:
     def begin(self, who: str, name: str, offset: int) -> Found:
         """A file for reading at an offset, no longer than this client was told when it began.
 
-        A client begins anew at offset 0, or when it changes the file.
+        A client begins anew at offset 0, when it changes the file, or when it reads the index.
         """
         reader = self._reader(who)
         if name == INDEX:
             if offset == 0 or reader.index is None:
-                reader.index = self._index()
+                reader.index, reader.name = self._index(), ""
             return Found(len(reader.index), content=reader.index)
         found = self.find(name)
         if offset == 0 or reader.name != name or reader.length > found.length:

@@ -53,13 +53,20 @@ class SerialWay:
     """A serial line with one client at a time; opened again for ever where it is lost."""
 
     def __init__(
-        self, server: Server, open_wire: Callable[[], Wire], baud: int, clock: Clock
+        self,
+        server: Server,
+        open_wire: Callable[[], Wire],
+        baud: int,
+        clock: Clock,
+        *,
+        retry_s: float = RETRY_S,
     ) -> None:
         self._server = server
         self._open_wire = open_wire
         self._clock = clock
         self._way = Way("serial", reply_bytes(baud))
         self._wire: Wire | None = None
+        self._pause_s = retry_s
         self._retry_s = 0.0
         self._told = ""
         self._forget()
@@ -74,7 +81,7 @@ class SerialWay:
         """What to wait for; None while there is no line."""
         now_s = self._clock.mono_s()
         if self._wire is None and now_s >= self._retry_s:
-            self._retry_s = now_s + RETRY_S
+            self._retry_s = now_s + self._pause_s
             try:
                 self._wire = self._open_wire()
                 self._told = ""
@@ -140,7 +147,7 @@ class SerialWay:
         self.close()
         self._forget()
         self._server.forget(self._way.name)
-        self._retry_s = self._clock.mono_s() + RETRY_S
+        self._retry_s = self._clock.mono_s() + self._pause_s
         self._tell(fault)
 
     def _tell(self, fault: BusError) -> None:
