@@ -31,13 +31,15 @@ class Dates:
     """Believes a date once `agreeing` epochs in a row agree on it; one wild date changes nothing.
 
     With `is_trusting` any date is believed, as in a recording; else it must be believable above
-    `floor`. An epoch without a date stays without one.
+    `floor`. An epoch without a date stays without one. `snapped` is what the receiver says and
+    what is taken for it, where these are 1,024 or 2,048 weeks apart.
     """
 
     def __init__(self, floor: date, is_trusting: bool, agreeing: int) -> None:
         self._floor = floor
         self._is_trusting = is_trusting
         self._agreeing = agreeing
+        self.snapped: tuple[date, date] | None = None
         self._said: date | None = None
         self._midnight: datetime | None = None
         self._known: datetime | None = None
@@ -53,6 +55,7 @@ class Dates:
         if day != self._said:
             self._said = day
             meant = day if self._is_trusting else believable_date(day, self._floor)
+            self.snapped = None if meant is None or meant == day else (day, meant)
             self._midnight = (
                 None if meant is None else datetime(meant.year, meant.month, meant.day, tzinfo=UTC)
             )

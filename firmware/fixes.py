@@ -214,6 +214,7 @@ class FixTracker:
         self._dates = Dates(
             settings.floor, settings.trust_dates, 1 if settings.trust_dates else AGREEING_DATES
         )
+        self._snapped: tuple[date, date] | None = None
         self._errors = _Errors(settings)
         self._path = _Path()
         self._outliers = OutlierGate(settings)
@@ -371,6 +372,12 @@ class FixTracker:
         self._accepted_s = now_s
         self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
         utc = self._dates.utc(epoch.date, epoch.time_s)
+        if utc is not None and self._dates.snapped not in (None, self._snapped):
+            self._snapped = self._dates.snapped
+            assert self._snapped is not None  # it is not None by the line above
+            self._event = "the receiver's date {} is years behind: {} is taken".format(
+                *self._snapped
+            )
         track_deg = epoch.track_deg
         if speed_mps < settings.standstill_speed_mps or is_derived:
             moved = self._path.moved(now_s, epoch.lat_deg, epoch.lon_deg, settings.standstill_s)
