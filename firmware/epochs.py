@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from firmware.nmea import Parser, Sentence
+from firmware.nmea import Parser, Sentence, checksum
 
 DAY_S = 86_400.0
 
@@ -315,20 +316,25 @@ class Assembler:
             return None
 
 
+_PLACED = re.compile(rb"\$([A-Z]{2}(?:RMC|GGA|GNS)),")
+_TIMED = re.compile(
+    rb"\$([A-Z]{2}(?:RMC|GGA|GNS),([0-9]{6}(?:\.[0-9]*)?),[^$*\r\n]*)\*([0-9A-F]{2})"
+)
+    rb"\$([A-Z]{2}(?:RMC|GGA|GNS),([0-9]{6}(?:\.[0-9]*)?),[^$*\r\n]*)\*([0-9A-F]{2})"
+)
+"""A sentence that begins an epoch when its time is a new one; GLL may carry another's second."""
+
+
 def paced(data: bytes) -> list[tuple[float, bytes]]:
     """Cuts a recording at its epochs: each chunk with its seconds since the first.
 
     The pace is that of the epochs' own times. Where these are absent, step back or leap by more
     than two minutes, the recording's usual period is kept. The chunks joined are the recording.
     """
-    begins = [match.start() for match in re.finditer(rb"\$", data)]
-    assembler = Assembler(only_counts=True)
-    cuts: list[tuple[int, float | None]] = []
-    for sentence in Parser(PLACING).feed(data):
-        before = assembler.opened
-        assembler.add(sentence)
-        if assembler.opened != before:
-            cuts.append((begins[sentence.number - 1], assembler.opened_s))
+    cuts = _cuts_by_time(data)
+    most = max(Counter(_PLACED.findall(data)).values(), default=0)
+    if len(cuts) < max(most, 2):  # some tell no new time: epochs must be made to be counted
+        cuts = _cuts_by_epoch(data)
     gaps_s: list[float | None] = []
     for (_, from_s), (_, to_s) in pairwise(cuts):
         gap_s = None if from_s is None or to_s is None else elapsed_s(from_s, to_s)
@@ -344,3 +350,32 @@ def paced(data: bytes) -> list[tuple[float, bytes]]:
             gap_s = gaps_s[place]
             at_s += usual_s if gap_s is None else gap_s
     return chunks if chunks else [(0.0, data)] if data else []
+
+
+def _cuts_by_time(data: bytes) -> list[tuple[int, float | None]]:
+    """Where each new time of day begins, and that time; by what a whole sentence says of it."""
+    cuts: list[tuple[int, float | None]] = []
+    last = b""
+    for match in _TIMED.finditer(data):
+        clock = match[2]
+        if clock == last or checksum(match[1]) != int(match[3], 16):
+            continue
+        last = clock
+        hours, minutes, seconds = int(clock[:2]), int(clock[2:4]), float(clock[4:])
+        time_s = hours * 3600.0 + minutes * 60.0 + seconds
+        if time_s <= DAY_S and (not cuts or cuts[-1][1] != time_s):
+            cuts.append((match.start(), time_s))
+    return cuts
+
+
+def _cuts_by_epoch(data: bytes) -> list[tuple[int, float | None]]:
+    """Where each epoch begins, and its time of day, where it has one."""
+    begins = [match.start() for match in re.finditer(rb"\$", data)]
+    assembler = Assembler(only_counts=True)
+    cuts: list[tuple[int, float | None]] = []
+    for sentence in Parser(PLACING).feed(data):
+        before = assembler.opened
+        assembler.add(sentence)
+        if assembler.opened != before:
+            cuts.append((begins[sentence.number - 1], assembler.opened_s))
+    return cuts

@@ -382,7 +382,7 @@ class Parser:
         self._begun += stream.count(b"$", done)
 
     def _read(self, octets: bytes) -> Sentence | None:
-        if _xor(octets[1:-3]) != int(octets[-2:], 16):
+        if checksum(octets[1:-3]) != int(octets[-2:], 16):
             self.refused[Refusal.BAD_CHECKSUM] += 1
             return None
         try:
@@ -394,7 +394,7 @@ class Parser:
             return None
 
 
-def _xor(octets: bytes) -> int:
+def checksum(octets: bytes) -> int:
     """The checksum of NMEA 0183: all bytes exclusive-or'd, by folding them as one number."""
     folded = int.from_bytes(octets, "little")
     for bits in (1024, 512, 256, 128, 64, 32, 16, 8):
