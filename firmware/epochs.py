@@ -320,8 +320,6 @@ _PLACED = re.compile(rb"\$([A-Z]{2}(?:RMC|GGA|GNS)),")
 _TIMED = re.compile(
     rb"\$([A-Z]{2}(?:RMC|GGA|GNS),([0-9]{6}(?:\.[0-9]*)?),[^$*\r\n]*)\*([0-9A-F]{2})"
 )
-    rb"\$([A-Z]{2}(?:RMC|GGA|GNS),([0-9]{6}(?:\.[0-9]*)?),[^$*\r\n]*)\*([0-9A-F]{2})"
-)
 """A sentence that begins an epoch when its time is a new one; GLL may carry another's second."""
 
 
