@@ -62,10 +62,10 @@ class Daemon:
     def __init__(self, *arguments: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="sledwarden-bench-")
         self.journal = Path(self._folder.name) / "journal"
-        self._feed = Path(self._folder.name) / "feed.sock"
+        self.feed = Path(self._folder.name) / "feed.sock"
         self._log = (Path(self._folder.name) / "log").open("w+")
         command = [sys.executable, "-m", "firmware.daemon", *arguments]
-        command += ["--journal", str(self.journal), "--feed", str(self._feed)]
+        command += ["--journal", str(self.journal), "--feed", str(self.feed)]
         self._client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.begun_s = time.monotonic()
         self.process = subprocess.Popen(
@@ -84,7 +84,7 @@ class Daemon:
         until_s = self.begun_s + _PATIENCE_S
         while True:
             try:
-                self._client.connect(str(self._feed))
+                self._client.connect(str(self.feed))
                 break
             except (FileNotFoundError, ConnectionRefusedError):
                 self._fail_unless(time.monotonic() < until_s)

@@ -24,9 +24,9 @@ from firmware.view import state_of
 
 log = logging.getLogger("sledwarden.unit")
 
-SHOW_GAP_S = 0.1
+SHOW_GAP_S = 0.09
 """A new state for the screens at most so often, in the world's seconds; a change of an alert is
-told at once."""
+told at once. Less than the period of a 10 Hz receiver, or each other speed would not be shown."""
 
 IDLE_S = 0.25
 """The longest wait, in the world's seconds: the watchdog and the screens hear of us meanwhile."""

@@ -289,6 +289,17 @@ def test_the_caption_tells_time_place_cues_in_colour_and_the_reason(wide: Screen
     ) in text
 
 
+def test_a_note_stays_below_the_glass_and_moves_no_cursor(small: Screen) -> None:
+    panel = Terminal(small.out, note="The page: http://127.0.0.1:8350/\x1b[2J")
+    panel.show(SCENES["glass"], RIDE, "")
+    assert "The page: http://127.0.0.1:8350/?[2J" in small.take()
+    small.resize(80, 6)
+    panel.show(SCENES["glass"], RIDE, "")
+    text = small.take()
+    assert "The page: " in text
+    assert text.count("\n") <= 5
+
+
 def test_a_name_from_a_map_moves_no_cursor(wide: Screen) -> None:
     state = replace(RIDE, alert=alert("SLOW\x1b[2JDOWN", why="bar\r\x07\x9b1J"), modes=("\x1bc",))
     wide.panel.show(SCENES["glass"], state, "")

@@ -18,6 +18,7 @@ class Fitting:
     bus: int = 1
     address: int = 0x3C
     png: Path = Path("glass.png")
+    note: str = ""
 
 
 class Panel(Protocol):

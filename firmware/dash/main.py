@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -81,11 +82,11 @@ def refresh(client: FeedClient, panel: Panel) -> None:
 def _settle(asked: argparse.Namespace) -> tuple[Path, str, Fitting]:
     """The feed, the panel's word and how it is reached: the options, else the configuration."""
     config: Config | None = load_config(asked.config) if asked.config else None
-    fitting = Fitting(png=asked.png) if asked.png else Fitting()
+    fitting = Fitting(png=asked.png or Fitting().png, note=asked.note)
     path, word = DEFAULT_PATH, "terminal"
     if config is not None:
         path, word = Path(config.feed.path), config.dash.panel
-        fitting = Fitting(config.i2c.bus, config.dash.address, fitting.png)
+        fitting = replace(fitting, bus=config.i2c.bus, address=config.dash.address)
     return asked.feed or path, asked.panel or ("png" if asked.png else word), fitting
 
 
@@ -100,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--feed", type=Path, metavar="PATH", help=f"socket ({DEFAULT_PATH})")
     parser.add_argument("--panel", choices=sorted(PARTS["panel"]), help="panel (terminal)")
     parser.add_argument("--png", type=Path, metavar="FILE", help="picture file of --panel png")
+    parser.add_argument(
+        "--note", default="", metavar="TEXT", help="a line to keep below the glass of a terminal"
+    )
     return parser
 
 

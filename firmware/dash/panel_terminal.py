@@ -37,7 +37,9 @@ _COLOURS = {
 class Terminal:
     """Draws in place on a terminal, or writes a line a change to a pipe."""
 
-    def __init__(self, out: TextIO | None = None) -> None:
+    def __init__(self, out: TextIO | None = None, note: str = "") -> None:
+        """`note` is a line that stays below the glass, where there is a terminal to keep it."""
+        self._note = _printable(note)
         self._out = out if out is not None else sys.stdout
         self._is_tty = self._out.isatty()
         self._size = (0, 0)
@@ -46,7 +48,7 @@ class Terminal:
 
     @classmethod
     def fit(cls, fitting: Fitting) -> Panel:
-        return cls()
+        return cls(note=fitting.note)
 
     def show(self, picture: Image.Image, state: State | None, trouble: str) -> None:
         """Redraws where anything changed; raises OSError when nobody reads the output."""
@@ -60,6 +62,8 @@ class Terminal:
             drawn = braille(picture)
         lines = [f"{_GLASS}{line[:columns]}{_PLAIN}" for line in drawn[: max(1, rows - 3)]]
         lines += _caption(state, trouble, columns)
+        if self._note:
+            lines.append(self._note[:columns])
         text = "".join(f"{line}{_TO_END}\r\n" for line in lines[:-1]) + lines[-1] + _TO_END
         begin = ""
         if self._size != (columns, rows):

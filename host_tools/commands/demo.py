@@ -66,7 +66,7 @@ def demo(
             _wait_for_feed(unit, feed, log_path)
             with _page(feed, log) as address:
                 _say_page(address, opens=not no_browser)
-                was_cut_short = _watch(unit, feed)
+                was_cut_short = _watch(unit, feed, address)
         if unit.returncode != 0:
             raise SledwardenError(
                 str(log_path),
@@ -155,11 +155,16 @@ def _wait_for_feed(unit: subprocess.Popen[bytes], feed: Path, log_path: Path) ->
         clock.sleep(0.05)
 
 
-def _watch(unit: subprocess.Popen[bytes], feed: Path) -> bool:
+def _watch(unit: subprocess.Popen[bytes], feed: Path, address: str) -> bool:
     """Shows the glass until the ride ends; true when the person ended it sooner."""
+    # The glass takes the whole terminal: what must stay to be read goes below it.
+    note = f"The live page: {address}  Ctrl-C ends the ride." if address else ""
     glass = subprocess.Popen(
-        [sys.executable, "-m", "firmware.dash.main", "--feed", str(feed), "--panel", "terminal"]
-    )
+        [
+            sys.executable, "-m", "firmware.dash.main", "--feed", str(feed), "--panel", "terminal",
+            "--note", note,
+        ]
+    )  # fmt: skip
     clock = Clock()
     try:
         while unit.poll() is None:
