@@ -170,6 +170,7 @@ class Leg:
     ended: str = ""
     difference: str = ""
     notes: list[str] = field(default_factory=list)
+    _stretched: tuple[int, list[tuple[int, int]]] | None = None
 
     @property
     def length_s(self) -> float:
@@ -191,8 +192,13 @@ class Leg:
         utc = self.utc(at_s)
         return None if utc is None else utc.astimezone(self.time_zone)
 
-    def stretches(self) -> Iterator[tuple[int, int]]:
+    def stretches(self) -> list[tuple[int, int]]:
         """The fixes that a line may join, from and up to: no hole in time, no jump in place."""
+        if self._stretched is None or self._stretched[0] != len(self.track):
+            self._stretched = len(self.track), list(self._stretches())
+        return self._stretched[1]
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
         track = self.track
         begin = 0
         for number in range(1, len(track)):

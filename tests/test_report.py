@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,17 +12,20 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import rides
 from journal_samples import START, journal_in, put_all
 from typer.testing import CliRunner, Result
 
+from firmware import law
 from firmware.findings import Event, Finding, Verdict
 from firmware.readings import Channel, Feature, Fix, Reading, Surroundings
 from host_tools.cli import app
 from host_tools.journal_paths import find
-from host_tools.report import page, tables, thin
+from host_tools.report import page, plots, tables, thin
+from host_tools.ride import Leg, Ride
 from host_tools.ride_reading import read_ride
 from host_tools.verifying import verify
 
@@ -250,6 +254,56 @@ def test_a_page_of_only_an_empty_file_is_refused(tmp_path: Path) -> None:
         "does not begin as an MCAP file.\n"
     )
     assert not (tmp_path / "ride.html").exists()
+
+
+def _long_ride() -> Ride:
+    """Ten hours at 10 Hz through a night: a loop of 350 miles, over 55 mph every ninety seconds."""
+    clauses = {one.citation: one for one in law.load("wi").clause}
+    leg = Leg(replace(START, unit="long"), ZoneInfo("America/Chicago"), clauses, 0.0, 35_999.9)
+    leg.anchors.append((0.0, datetime(2026, 1, 17, 22, 0, tzinfo=UTC).timestamp()))
+    leg.citations.append("350.10(1)(gm)")
+    leg.strips = {"sun": [(0.0, "dark")], "head lamp": [(0.0, "lit")]}
+    track = leg.track
+    numbers = range(360_000)
+    track.at_s.extend(number / 10 for number in numbers)
+    turns = [number / 360_000 * 6.28318 for number in numbers]
+    track.lat_deg.extend(45.0 + 0.8 * math.sin(one) + 0.002 * math.sin(one * 900) for one in turns)
+    track.lon_deg.extend(-89.0 + 1.1 * math.cos(one) for one in turns)
+    track.speed_mph.extend(40 + 22 * math.sin(number / 143) for number in numbers)
+    for column, value in (
+        (track.error_m, 3.0), (track.error_mph, 0.5), (track.track_deg, 90.0),
+        (track.limit_mph, 55.0),
+    ):  # fmt: skip
+        column.extend([value] * len(numbers))
+    track.margin.extend(5 if one > 55.5 else 3 if one > 52 else 1 for one in track.speed_mph)
+    track.clause.extend([0] * len(numbers))
+    for number in range(400):
+        at_s = number * 90.0
+        over = Event("350.10(1)(gm)", Verdict.VIOLATION, at_s, 62.0, 55.0, "mph", True, at_s + 20)
+        leg.events[over.clause, at_s] = over
+        leg.findings.append(
+            (at_s, Finding(over.clause, Verdict.VIOLATION, "after dark", 56.0, 55.0, "mph", 0.5))
+        )
+        leg.findings.append(
+            (at_s + 20, Finding(over.clause, Verdict.COMPLIANT, "after dark", 54.0, 55.0, "mph"))
+        )
+    return Ride("long", [leg])
+
+
+def test_ten_hours_at_ten_hertz_are_under_two_megabytes_and_keep_their_peaks(night: Path) -> None:
+    ride = _long_ride()
+    track = ride.legs[0].track
+    track.speed_mph[123_456] = 118.0
+    text = page.filled(ride, [verify(one) for one in find([night])])
+    assert len(text.encode()) < 2_000_000
+    read = Reader(text)
+    assert "Top speed 118.0 mph" in read.text
+    assert "360,000 fixes in columns of 25.7 s" in read.text
+    assert "These are the 300 gravest of 400" in read.text
+    line = next(one["d"] for tag, one in read.tags if one.get("class") == "speed")
+    highest = min(float(pair.split()[1]) for pair in re.split("[ML]", line or "")[1:])
+    top = plots.top_mph(ride)
+    assert highest == pytest.approx(1000 * (1 - 118.0 / top), abs=0.1)  # the one fix stands there
 
 
 def test_thinning_keeps_every_column_s_extremes() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import shapely
 
@@ -16,7 +17,7 @@ from firmware.readings import Feature
 from firmware.units import metres
 from host_tools.exports.rows import Line, lines
 from host_tools.report import words
-from host_tools.report.markup import Markup, el, join
+from host_tools.report.markup import Markup, el, join, short
 from host_tools.ride import Exceedance, Leg, Margin, Ride
 
 ASPECTS = (1.4, 2.1)
@@ -37,6 +38,18 @@ _TOLERANCES_M = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 50.0, 80.0, 120
 _NEAR_M = 700.0
 _CORNERS = 24_000
 _SHOWN = 2_500
+_CALM_TO_GRAVE = (
+    Margin.FREE,
+    Margin.UNKNOWN,
+    Margin.FAR,
+    Margin.BELOW,
+    Margin.NEAR,
+    Margin.UNSURE,
+    Margin.OVER,
+)
+_CROWD = 60
+"""More marks than this are drawn as dots, which name themselves once they are chosen."""
+
 _QUIET = ("coverage", "territory", "stop", "yield", "speed_sign", "person_area")
 _GROUND = ("water", "indian_land", "family_land", "private", "closed", "race_course", "cemetery")
 _WAYS = ("road", "trail")
@@ -59,6 +72,7 @@ class Area:
     height_m: float
     pieces: list[Line] = field(default_factory=list)
     tolerance_m: float = 0.0
+    thinned: list[shapely.LineString] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -150,7 +164,7 @@ def drawn(area: Area, ride: Ride, exceedances: list[Exceedance]) -> Markup:
         ground,
         track,
         _ends(area),
-        join(_marks(area, exceedances)),
+        el("g", _marks(area, exceedances), class_="crowd" if len(exceedances) > _CROWD else None),
         _bar(area),
         _north(area),
     ]
@@ -160,6 +174,9 @@ def drawn(area: Area, ride: Ride, exceedances: list[Exceedance]) -> Markup:
         data_h=f"{area.height_m:.1f}",
     )  # fmt: skip
     caption = f"The track is drawn to within {_length(area.tolerance_m)}."
+    if len(area.thinned) < len([one for one in area.pieces if one.end - one.begin > 1]):
+        shortest = _length(float(f"{area.metres_per_px:.2g}"))
+        caption += f" A stretch of under {shortest} has the colour of the gravest in it."
     return el(
         "figure", el("div", picture, class_="frame"),
         el("figcaption", caption, " ", note), class_="mapbox",
@@ -171,36 +188,55 @@ def _length(metres_: float) -> str:
 
 
 def _track(area: Area) -> Markup:
-    geometry = [
-        shapely.LineString(
-            [area.xy(one.leg.track.lat_deg[n], one.leg.track.lon_deg[n]) for n in one.numbers()]
-        )
-        for one in area.pieces
-        if one.end - one.begin > 1
-    ]
-    margins = [one.margin for one in area.pieces if one.end - one.begin > 1]
+    """The track, a path for each margin, and under them all a rim that parts it from the ground."""
+    joined = _joined(area)
+    geometry = [shapely.LineString(corners) for corners, _ in joined]
     thinned = geometry
     for tolerance_m in _TOLERANCES_M:
         thinned = list(shapely.simplify(geometry, tolerance_m, preserve_topology=False))
         area.tolerance_m = tolerance_m
         if sum(shapely.get_num_coordinates(thinned)) <= _POINTS:
             break
-    paths: dict[Margin, list[str]] = {one: [] for one in Margin}
-    for line, margin in zip(thinned, margins, strict=True):
-        paths[margin].append(_relative(line.coords))
+    area.thinned = thinned
+    paths: dict[Margin, str] = dict.fromkeys(_CALM_TO_GRAVE, "")
+    for line, (_, margin) in zip(thinned, joined, strict=True):
+        paths[margin] += _relative(line.coords)
+    held = {margin: text for margin, text in paths.items() if text}
+    names = {margin: f"{area.name}-t{margin.value}" for margin in held}
     return el(
         "g",
-        el("path", d="".join(one for margin in Margin for one in paths[margin]), class_="casing"),
-        *(
-            el("path", d="".join(paths[margin]), class_=f"t m{margin.value}")
-            for margin in (Margin.UNKNOWN, *Margin)
-            if paths[margin] and (margin is not Margin.UNKNOWN)
+        el(
+            "defs",
+            (el("path", d=text, id=names[margin], class_="v") for margin, text in held.items()),
         ),
-        el("path", d="".join(paths[Margin.UNKNOWN]), class_="t m6")
-        if paths[Margin.UNKNOWN]
-        else None,
+        (el("use", href=f"#{name}", class_="casing") for name in names.values()),
+        (el("use", href=f"#{names[one]}", class_=f"t m{one.value}") for one in held),
         class_="track",
     )
+
+
+def _joined(area: Area) -> list[tuple[list[tuple[float, float]], Margin]]:
+    """The pieces of the track in metres; what is shorter than a pixel is joined with what follows
+    it, and is as grave as the gravest in it."""
+    found: list[tuple[list[tuple[float, float]], Margin]] = []
+    before: Line | None = None
+    length_m = area.metres_per_px
+    for one in area.pieces:
+        if one.end - one.begin < 2:
+            continue
+        track = one.leg.track
+        corners = [area.xy(track.lat_deg[n], track.lon_deg[n]) for n in one.numbers()]
+        goes_on = before is not None and before.leg is one.leg and before.end - 1 == one.begin
+        if goes_on and length_m < area.metres_per_px:
+            held, margin = found.pop()
+            gravest = max(margin, one.margin, key=_CALM_TO_GRAVE.index)
+            found.append((held + corners[1:], gravest))
+        else:
+            found.append((corners, one.margin))
+            length_m = 0.0
+        length_m += sum(math.dist(a, b) for a, b in pairwise(corners))
+        before = one
+    return found
 
 
 def _relative(corners: Iterable[Sequence[float]]) -> str:
@@ -209,10 +245,8 @@ def _relative(corners: Iterable[Sequence[float]]) -> str:
     before = (0, 0)
     for number, corner in enumerate(corners):
         here = round(corner[0] * 10), round(corner[1] * 10)
-        if number == 0:
-            said = f"M{here[0] / 10:g} {here[1] / 10:g}l" if here else said
-        else:
-            said += f"{(here[0] - before[0]) / 10:g} {(here[1] - before[1]) / 10:g} "
+        east, north = short((here[0] - before[0]) / 10), short((here[1] - before[1]) / 10)
+        said += f"M{east} {north}l" if number == 0 else f"{east} {north} "
         before = here
     return said.rstrip()
 
@@ -234,26 +268,22 @@ def _features(area: Area, ride: Ride, features: list[Feature]) -> tuple[Markup, 
         and (shape := _shape(area, one, frame)) is not None
         and not shape.is_empty
     ]
-    ridden = shapely.MultiPoint(
-        [
-            area.xy(one.leg.track.lat_deg[n], one.leg.track.lon_deg[n])
-            for one in area.pieces
-            for n in one.numbers()[:: max(1, len(one.numbers()) // 400)]
-        ]
-    )
+    ridden = shapely.multilinestrings(area.thinned) if area.thinned else shapely.Point(0, 0)
+    shapely.prepare(ridden)
+    away = shapely.distance(ridden, [shape for _, shape in shapes])
     ranked = sorted(
         (
-            0.0 if one.kind in _GROUND or one.kind in _WAYS else shape.distance(ridden),
+            0.0 if one.kind in _GROUND or one.kind in _WAYS else float(away_m),
             one.kind,
             one.id,
-            one,
-            shape,
+            number,
         )
-        for one, shape in shapes
+        for number, ((one, _), away_m) in enumerate(zip(shapes, away, strict=True))
     )
     chosen: list[tuple[Feature, shapely.Geometry]] = []
     corners = left_out = 0
-    for away_m, _, _, one, shape in ranked:
+    for away_m, _, _, number in ranked:
+        one, shape = shapes[number]
         corners += int(shapely.get_num_coordinates(shape))
         is_out = corners > _CORNERS or len(chosen) >= _SHOWN
         if is_out or (away_m > max(_NEAR_M, area.width_m / 3)):
@@ -317,7 +347,7 @@ def _path_of(shape: shapely.Geometry) -> str:
     parts = []
     for one in shapely.get_parts([shape]):
         if one.geom_type == "Point":
-            parts.append(f"M{one.x:.1f} {one.y:.1f}h0")
+            parts.append(f"M{one.x:.1f} {one.y:.1f}h.1")
         elif one.geom_type == "Polygon":
             rings = [one.exterior, *one.interiors]
             parts += [_relative(ring.coords) + "z" for ring in rings if len(ring.coords)]

@@ -131,7 +131,7 @@ def _figures(ride: Ride, found: list[Exceedance]) -> Markup:
         ("Recorded", *_split(words.duration(ride.length_s))),
         ("Ridden", f"{miles:.1f}", "mi"),
         ("Top speed", f"{max(tops):.1f}" if tops else "\N{EN DASH}", "mph"),
-        ("Violations", str(sure), ""),
+        ("Violations", f"{sure:,}", ""),
         ("In violation", *_split(words.duration(over_s))),
     ]
     return el(

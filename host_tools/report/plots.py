@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from operator import itemgetter
 
 from host_tools.report import thin, words
 from host_tools.report.axis import WIDE, Axis
@@ -132,10 +133,14 @@ def _runs(leg: Leg, axis: Axis, name: str) -> Iterable[thin.Run]:
 
 def _watch(leg: Leg) -> list[tuple[float, str]]:
     """How many of the duties that could be watched were not, over time."""
+    # Of one clause several may come at one instant: sorting by time alone leaves their order.
     moves: list[tuple[float, str, bool]] = sorted(
-        (at_s, clause, bool(why) and is_fitted)
-        for clause, changes in leg.unknowns.items()
-        for at_s, why, is_fitted in changes
+        (
+            (at_s, clause, bool(why) and is_fitted)
+            for clause, changes in leg.unknowns.items()
+            for at_s, why, is_fitted in changes
+        ),
+        key=itemgetter(0),
     )
     blind: set[str] = set()
     found: list[tuple[float, str]] = []

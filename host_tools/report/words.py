@@ -142,6 +142,8 @@ def blind(ride: Ride) -> str:
     if not longest:
         return "Every duty was watched all the time."
     clause, seconds = max(longest.items(), key=lambda one: one[1])
+    if seconds < 1:
+        return "Every duty was watched, but for less than a second."
     share = 100 * seconds / ride.length_s if ride.length_s else 100
     return (
         f"Not everything was watched: {title_of(ride.clauses, clause).lower()} was not for "
