@@ -286,7 +286,9 @@ def _gst(talker: str, number: int, fields: list[str]) -> Sentence:
     time_s = _time_s(fields[0])
     lat_m = _number(_at(fields, 5), 1e6)
     lon_m = _number(_at(fields, 6), 1e6)
-    error_m = None if lat_m is None or lon_m is None else math.hypot(lat_m, lon_m)
+    if lat_m is None or lon_m is None:
+        return Sentence("GST", talker, number, True, time_s)
+    error_m = math.hypot(lat_m, lon_m) or None  # no place is known to 0.0 m: it is no estimate
     return Sentence("GST", talker, number, True, time_s, error_m=error_m)
 
 
