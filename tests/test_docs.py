@@ -18,6 +18,7 @@ import typer
 from firmware import __released__, __version__, daemon
 from firmware.config_faults import law_packs, section_of
 from firmware.dash import main as dash
+from firmware.link import main as link
 from firmware.page import main as page
 from firmware.parts import PARTS
 from host_tools import cli
@@ -26,7 +27,13 @@ from host_tools.config_reference import sections
 ROOT = Path(__file__).parent.parent
 PAPERS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 ALWAYS = {"--help", "-h"}
-PROGRAMS = ("sledwarden ", "sledwardend ", "sledwarden-dash ", "sledwarden-page ")
+PROGRAMS = (
+    "sledwarden ",
+    "sledwardend ",
+    "sledwarden-dash ",
+    "sledwarden-page ",
+    "sledwarden-link ",
+)
 
 
 def _text(*papers: Path) -> str:
@@ -40,6 +47,7 @@ def _commands() -> dict[str, set[str]]:
         ("sledwardend", daemon.main),
         ("sledwarden-dash", dash.main),
         ("sledwarden-page", page.main),
+        ("sledwarden-link", link.main),
     ):
         said = io.StringIO()
         with contextlib.redirect_stdout(said), pytest.raises(SystemExit):
