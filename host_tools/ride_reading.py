@@ -228,6 +228,7 @@ class _LegReader:
                 self.leg.holes.append(Hole(self.leg.to_s, math.nan, _missing(missing)))
                 self._is_from_start = False
             before = number
+            self.leg.ended = ""  # what closed the segment before did not end the boot
             content = part.place.path.read_bytes()
             for at_s, record in _records(content, segment.scan(content)):
                 yield from self._record(at_s, record)

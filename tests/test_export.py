@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import gpxpy
@@ -12,6 +13,8 @@ import pyogrio
 import pytest
 import rides
 import shapely
+from journal_samples import DAY, journal_in, put_all, written
+from journal_samples import ride as ride_of
 from pyarrow import parquet
 from typer.testing import CliRunner, Result
 
@@ -236,8 +239,6 @@ def test_a_ride_without_a_position_can_be_a_table_but_no_map(tmp_path: Path) -> 
 
 
 def test_two_units_are_not_one_ride(night: Path, tmp_path: Path) -> None:
-    from journal_samples import written
-
     written(tmp_path / "other", 20)
     done = _run(night, tmp_path / "other", "--to", "csv", "-o", tmp_path / "ride.csv")
     assert done.exit_code == 1
@@ -246,29 +247,65 @@ def test_two_units_are_not_one_ride(night: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_boot_whose_beginning_is_missing_is_read_as_far_as_it_goes(
-    tmp_path: Path,
-) -> None:
-    journal = rides.journal_of(rides.NIGHT.replace("0.0   rtc dead\n", ""), tmp_path / "journal")
-    (boot,) = (one for one in journal.iterdir() if one.is_dir())
-    first = boot / "000001.mcap"
-    shutil.copy(first, boot / "000003.mcap")
-    ride = read_ride(find([journal]))
-    assert ride.fixes  # a copy under a wrong name adds nothing that breaks the reading
-    content = first.read_bytes()
-    first.write_bytes(content[: len(content) // 2])
-    (boot / "000003.mcap").unlink()
+def _three_segments(folder: Path) -> list[Path]:
+    """A boot whose first date, and then a step back of it, each began a new segment."""
+    journal = journal_in(folder)
+    journal.open()
+    earlier = DAY - timedelta(hours=1)
+    put_all(journal, [*ride_of(15, utc=None), *ride_of(30, 102.0), *ride_of(30, 170.0, earlier)])
+    assert journal.close(174.0)
+    return sorted(folder.glob("*/*.mcap"))
+
+
+def test_a_boot_is_read_over_all_its_segments(tmp_path: Path) -> None:
+    assert len(_three_segments(tmp_path / "journal")) == 3
+    (leg,) = read_ride(find([tmp_path / "journal"])).legs
+    assert leg.holes == []
+    assert (leg.from_s, leg.to_s) == (100.0, 174.0)
+    dates = [leg.utc(at_s) for at_s in (100.0, 103.0, 171.0)]
+    # what came before the first date is dated back from it
+    assert dates == [DAY - timedelta(seconds=2), DAY + timedelta(seconds=1),
+                     DAY - timedelta(seconds=3599)]  # fmt: skip
+
+
+def test_a_boot_whose_beginning_is_missing_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    first, *_ = _three_segments(tmp_path / "journal")
+    first.unlink()
+    (leg,) = read_ride(find([tmp_path / "journal"])).legs
+    assert leg.from_s == 102.0
+    assert (
+        "The boot's beginning is not here: it starts with segment 2. "
+        "Limits are told as far as its readings give them."
+    ) in leg.notes
+
+
+def test_a_missing_segment_is_a_hole_in_the_ride(tmp_path: Path) -> None:
+    _, second, _ = _three_segments(tmp_path / "journal")
+    second.unlink()
+    (leg,) = read_ride(find([tmp_path / "journal"])).legs
+    (hole,) = leg.holes
+    assert (hole.from_s, hole.to_s) == (102.0, 170.0)  # the close of the segment before stands
+    assert hole.what == "a segment is missing"
+
+
+def test_a_cut_segment_is_read_up_to_the_cut(night: Path, tmp_path: Path, ride: Ride) -> None:
+    journal = tmp_path / "journal"
+    shutil.copytree(night, journal)
+    last = max(journal.glob("*/*.mcap"))
+    content = last.read_bytes()
+    last.write_bytes(content[: len(content) * 3 // 4])
     cut = read_ride(find([journal]))
     assert 0 < cut.fixes < ride.fixes
     assert cut.legs[0].ended == "power cut: nothing says that it ended in order"
+    assert cut.legs[0].difference == ""
 
 
 def test_a_journal_of_a_newer_format_is_refused_with_the_reason(tmp_path: Path) -> None:
-    journal = rides.journal_of(rides.CLEAN, tmp_path / "journal")
-    (path,) = journal.glob("*/*.mcap")
+    written(tmp_path / "journal", 20)
+    (path,) = (tmp_path / "journal").glob("*/*.mcap")
     content = path.read_bytes().replace(b'{"format":1,"kind"', b'{"format":2,"kind"')
     path.write_bytes(content)
-    done = _run(journal, "--to", "csv", "-o", tmp_path / "ride.csv")
+    done = _run(tmp_path / "journal", "--to", "csv", "-o", tmp_path / "ride.csv")
     assert done.exit_code == 1
     assert done.stderr == (
         f"journal: {path.parent.name}/{path.name} is of journal format 2: "

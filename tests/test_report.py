@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -29,7 +27,6 @@ from host_tools.ride import Leg, Ride
 from host_tools.ride_reading import read_ride
 from host_tools.verifying import verify
 
-CHROMIUM = shutil.which("chromium")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x07"
 
 
@@ -177,7 +174,7 @@ def test_the_template_itself_escapes_nothing_twice(html: Path) -> None:
 def test_a_tampered_journal_is_said_loudly(night: Path, tmp_path: Path) -> None:
     folder = tmp_path / "journal"
     shutil.copytree(night, folder)
-    (path,) = folder.glob("*/*.mcap")
+    path = max(folder.glob("*/*.mcap"))
     content = bytearray(path.read_bytes())
     at = content.rindex(b"after dark")
     content[at : at + 10] = b"after dawn"
@@ -191,7 +188,7 @@ def test_a_tampered_journal_is_said_loudly(night: Path, tmp_path: Path) -> None:
 def test_a_cut_journal_says_where_it_ended(night: Path, tmp_path: Path) -> None:
     folder = tmp_path / "journal"
     shutil.copytree(night, folder)
-    (path,) = folder.glob("*/*.mcap")
+    path = max(folder.glob("*/*.mcap"))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) * 4 // 5])
     text = Reader(_page(folder)).text
@@ -335,88 +332,3 @@ def test_the_gravest_are_chosen_where_there_is_no_room(night: Path) -> None:
     assert len(shown) == tables.SHOWN_EXCEEDANCES
     assert found[2] in shown
     assert found[1] not in shown
-
-
-# In a real browser.
-
-
-@contextmanager
-def _browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", "--disable-quic"]  # fmt: skip
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=flags)
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_the_page_works_in_chromium_at_a_desk_on_a_phone_and_on_paper(html: Path) -> None:
-    with _browser() as browser:
-        for width in (1280, 390):
-            _try_at(browser, html.as_uri(), width)
-        _try_without_script(browser, html.as_uri())
-        _try_on_paper(browser, html)
-
-
-def _try_at(browser: Any, address: str, width: int) -> None:
-    asked: list[str] = []
-    complaints: list[str] = []
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    tab = context.new_page()
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda fault: complaints.append(str(fault)))
-    tab.goto(address)
-    assert tab.evaluate("document.documentElement.scrollWidth") == width
-    assert tab.locator("svg.map .mark").count() == 4
-    # A row leads to its mark on the map and to its band in the plot.
-    tab.locator("#row-3 td").nth(3).click()
-    assert "on" in (tab.locator("#map-3").get_attribute("class") or "")
-    assert "on" in (tab.locator("#plot-3").get_attribute("class") or "")
-    tab.wait_for_function(
-        "() => { const box = document.querySelector('figure').getBoundingClientRect();"
-        " return box.top > -5 && box.top < 300 }"
-    )
-    # The plot is read by pointing at it.
-    tab.locator("#plot").scroll_into_view_if_needed()
-    box = tab.locator("#plot").bounding_box()
-    tab.mouse.move(box["x"] + box["width"] * 90 / 119, box["y"] + 60)
-    assert re.fullmatch(
-        r"22:39:(29|30|31) CST: 60\.0 mph \N{PLUS-MINUS SIGN} 0\.5, limit 55 mph",
-        tab.locator("#read").inner_text(),
-    )
-    assert tab.locator("svg.map .ghost").get_attribute("hidden") is None
-    # The map comes nearer, and goes back.
-    whole = tab.locator("svg.map").get_attribute("viewBox")
-    tab.get_by_role("button", name="Nearer").click()
-    assert tab.locator("svg.map").get_attribute("viewBox") != whole
-    tab.get_by_role("button", name="The whole map").click()
-    assert complaints == []
-    assert asked == [address]
-    context.close()
-
-
-def _try_without_script(browser: Any, address: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
-    tab.goto(address)
-    assert tab.locator(".zoom").count() == 0
-    tab.locator("#row-3 .no").click()
-    assert tab.url.endswith("#map-3")
-    assert tab.locator("#map-3:target").count() == 1
-    context.close()
-
-
-def _try_on_paper(browser: Any, html: Path) -> None:
-    tab = browser.new_page()
-    tab.goto(html.as_uri())
-    for size in ("A4", "Letter"):
-        out = html.with_name(f"{size}.pdf")
-        tab.pdf(path=str(out), format=size)
-        assert 2 <= len(re.findall(rb"/Type /Page\b", out.read_bytes())) <= 6
-    tab.close()

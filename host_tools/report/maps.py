@@ -170,7 +170,7 @@ def drawn(area: Area, ride: Ride, exceedances: list[Exceedance]) -> Markup:
     ]
     picture = el(
         "svg", join(inner), viewBox=f"0 0 {area.width_m:.1f} {area.height_m:.1f}", id=area.name,
-        class_="map", role="img", aria_label="Map of the ride", data_w=f"{area.width_m:.1f}",
+        class_="map", role="group", aria_label="Map of the ride", data_w=f"{area.width_m:.1f}",
         data_h=f"{area.height_m:.1f}",
     )  # fmt: skip
     caption = f"The track is drawn to within {_length(area.tolerance_m)}."

@@ -40,7 +40,7 @@
     for (const [word, name, act] of [
       ["+", "Nearer", () => zoom(view.by * 2)],
       ["\u2212", "Further", () => zoom(view.by / 2)],
-      ["All", "The whole map", () => zoom(1, 0, 0)],
+      ["All", "All of the map", () => zoom(1, 0, 0)],
     ]) {
       const button = document.createElement("button");
       button.type = "button";
