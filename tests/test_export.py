@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from host_tools.cli import app
 from host_tools.journal_paths import find
-from host_tools.ride import Ride
+from host_tools.ride import Margin, Ride
 from host_tools.ride_reading import read_ride
 
 FORMATS = ("gpx", "geojson", "kml", "csv", "parquet")
@@ -84,6 +84,9 @@ def test_limits_are_known_at_every_fix_not_only_where_a_verdict_changed(ride: Ri
     assert limits[40.0] == 55.0
     assert limits[72.0] == 10.0  # 85 ft from the shanty
     assert limits[84.0] == 55.0
+    ahead = [at_s for at_s, one in zip(track.at_s, track.margin, strict=True) if one == Margin.NEAR]
+    assert ahead[0] < 71.0  # the shanty is ahead, and its limit is not yet in force
+    assert limits[ahead[0]] == 55.0
 
 
 def test_gpx_is_read_by_gpxpy_and_gdal(files: dict[str, Path], ride: Ride) -> None:
@@ -277,6 +280,14 @@ def test_a_boot_whose_beginning_is_missing_is_read_as_far_as_it_goes(tmp_path: P
         "The boot's beginning is not here: it starts with segment 2. "
         "Limits are told as far as its readings give them."
     ) in leg.notes
+
+
+def test_a_boot_ends_as_its_last_segment_does(tmp_path: Path) -> None:
+    *_, last = _three_segments(tmp_path / "journal")
+    content = last.read_bytes()
+    last.write_bytes(content[: content.index(b'{"at_s":172.')])
+    (leg,) = read_ride(find([tmp_path / "journal"])).legs
+    assert leg.ended == "power cut: nothing says that it ended in order"
 
 
 def test_a_missing_segment_is_a_hole_in_the_ride(tmp_path: Path) -> None:

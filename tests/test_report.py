@@ -166,6 +166,10 @@ def test_no_name_reaches_the_page_as_markup(tmp_path: Path) -> None:
     assert not [name for _, one in read.tags for name in one if name.startswith("on")]
 
 
+def test_the_samples_can_not_end_their_element() -> None:
+    assert page._json({"zone": "</script><b>&"}) == r'{"zone":"\u003c/script>\u003cb>\u0026"}'
+
+
 def test_the_template_itself_escapes_nothing_twice(html: Path) -> None:
     assert "&amp;amp;" not in html.read_text()
     assert "{{" not in html.read_text()
