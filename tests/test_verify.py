@@ -269,6 +269,13 @@ def test_a_path_that_holds_nothing_is_refused(tmp_path: Path) -> None:
     assert (done.exit_code, done.stderr) == (1, f"{tmp_path}: holds no journal segment: {wanted}\n")
 
 
+def test_its_table_fits_a_terminal(journal: Path) -> None:
+    lines = _run(journal).stdout.splitlines()
+    assert lines[1].split() == ["segment", "verdict", "records", "from,", "UTC", "to"]
+    assert lines[2].split()[1:] == ["whole", "32", "2026-01-17", "22:00", "22:00"]
+    assert max(len(line.rstrip()) for line in lines[1:4]) <= 80
+
+
 def test_it_says_what_the_verdict_means_and_whose_key(journal: Path) -> None:
     done = _run(journal)
     assert done.exit_code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -78,20 +79,27 @@ def proved(sources: list[Source], given: GivenKey | None) -> Iterator[Proof]:
         yield verifying.verify(source, given, shown(counted(source), "verifying", total))
 
 
+def _span(begin: datetime | None, end: datetime | None) -> tuple[str, str]:
+    """From and to, the day said once; short, for a terminal has 80 columns."""
+    if begin is None or end is None:
+        return "no date", ""
+    is_same_day = begin.date() == end.date()
+    return f"{begin:%Y-%m-%d %H:%M}", f"{end:%H:%M}" if is_same_day else f"{end:%Y-%m-%d %H:%M}"
+
+
 def _tell(proof: Proof) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120  # a pipe has no edge at which names must be cut
     report = proof.report
     title = Text(str(proof.where))
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    for column in ("segment", "verdict", "records", "from", "to"):
-        table.add_column(column, justify="right" if column == "records" else "left", no_wrap=True)
+    table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    for column in ("segment", "verdict", "records", "from, UTC", "to"):
+        table.add_column(
+            column, justify="right" if column == "records" else "left", overflow="fold"
+        )
     for one in report.segments:
-        dates = (date_of(one.from_ns), date_of(one.to_ns))
-        words = ["no date" if utc is None else f"{utc:%Y-%m-%d %H:%M:%SZ}" for utc in dates]
-        if not one.records:
-            words = ["", ""]
+        words = _span(date_of(one.from_ns), date_of(one.to_ns)) if one.records else ("", "")
         verdict = Text(str(one.verdict), COLOURS[one.verdict])
         table.add_row(Text(one.name), verdict, f"{one.records:,}", *words)
     console.print(table, soft_wrap=True)

@@ -75,9 +75,9 @@ def _row(ride: Ride, number: int, one: Exceedance) -> Markup:
         badge = el("span", str(number), class_="no")
     date = words.short_day(local) if local is not None else ""
     lasted = words.duration(one.duration_s)
-    held = "sure: over 5 s" if event.is_sure else "not sure: under 5 s"
+    held = "sure" if event.is_sure else "not sure"
     if one.is_open:
-        held += "; the journal ends before it"
+        held += ": the journal ends first"
     return el(
         "tr",
         _cell("No.", badge, class_="num"),
