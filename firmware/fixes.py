@@ -231,7 +231,7 @@ class FixTracker:
         self._void_epoch = -1
         self._satellites: int | None = None
         self._counted_epoch = -1
-        self._event = ""
+        self._event = self._said = ""
         self._told: tuple[float, str] | None = None
         self._heard_s: float | None = None
         self._unheard_bytes = 0
@@ -278,6 +278,15 @@ class FixTracker:
             self._satellites = max(sentence.satellites, known)
             self._counted_epoch = self._assembler.opened
 
+    @property
+    def epochs(self) -> int:
+        """How many epochs have begun, those without a fix too."""
+        return self._assembler.opened
+
+    def say(self, note: str) -> None:
+        """Lets the next `Receiver` carry a note, once."""
+        self._said = note
+
     def finish(self) -> None:
         """Gives the epochs that are still open to `on_epoch`: no more bytes will come."""
         self._report(self._assembler.finish())
@@ -303,7 +312,9 @@ class FixTracker:
 
     def _tell(self, readings: list[Reading], at_s: float) -> None:
         """Adds how the receiver does, once a second and whenever there is something to say."""
-        note = self._event
+        note = self._event or self._said
+        if not self._event:
+            self._said = ""
         if self._outliers.is_holding:
             note = note or "a jump of speed or place is ignored"
         heard_s = self._heard_s if self._heard_s is not None else at_s

@@ -81,6 +81,15 @@ class Uart:
             raise self._bus_error(errno.EIO, "hung up")
         return octets
 
+    def set_baud(self, baud: int) -> None:
+        """Goes on at another baud rate; raises `BusError` where the port can't."""
+        try:
+            self._serial.baudrate = baud
+        except termios.error as error:
+            raise self._bus_error(error.args[0], str(error)) from error
+        except OSError as error:  # pyserial's own fault is one too
+            raise self._bus_error(error.errno, str(error)) from error
+
     def fileno(self) -> int:
         """The descriptor, for who waits for several lines at once."""
         return self._descriptor

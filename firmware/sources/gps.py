@@ -10,6 +10,7 @@ from firmware.clock import Clock
 from firmware.errors import BusError
 from firmware.fixes import FixSettings, FixTracker
 from firmware.readings import Channel, Missing, Reading, Why
+from firmware.receiver_setup import ReceiverSetup
 from firmware.sources.base import Post
 
 RETRY_S = 1.0
@@ -26,9 +27,20 @@ class Gps:
 
     name = "gps"
 
-    def __init__(self, port: str, baud: int, settings: FixSettings, clock: Clock) -> None:
+    def __init__(
+        self,
+        port: str,
+        baud: int,
+        settings: FixSettings,
+        clock: Clock,
+        *,
+        rate_hz: float | None = None,
+    ) -> None:
+        """With `rate_hz` the receiver is looked for at all baud rates and asked for that rate;
+        without it, it is only listened to."""
         self._port = port
-        self._baud = baud
+        self._baud = self._line_baud = baud
+        self._rate_hz = rate_hz
         self._settings = settings
         self._clock = clock
         self._ended = threading.Event()
@@ -54,7 +66,7 @@ class Gps:
         tracker = FixTracker(self._settings)
         while not self._ended.is_set():
             try:
-                with closing(Uart(self._port, self._baud)) as uart:
+                with closing(Uart(self._port, self._line_baud)) as uart:
                     self._opened.set()
                     self._listen(uart, tracker, post)
             except BusError as error:
@@ -63,6 +75,10 @@ class Gps:
 
     def _listen(self, uart: Uart, tracker: FixTracker, post: Post) -> None:
         due_s = self._clock.mono_s() + SILENCE_S
+        setup = None
+        if self._rate_hz is not None:
+            setup = ReceiverSetup(self._baud, self._rate_hz, self._line_baud)
+        unsent = b""
         while not self._ended.is_set():
             # A scaled clock's silence passes in a fraction of the world's.
             octets = uart.read(min(STOP_LATENCY_S, self._clock.real_s(SILENCE_S / 4.0)))
@@ -76,6 +92,30 @@ class Gps:
                 self._miss(
                     post, f"{self._port}: the receiver sends nothing. Look at its power and cable."
                 )
+
+            if setup is not None:
+                unsent = self._speak(uart, setup, tracker, octets, now_s, unsent)
+
+    def _speak(
+        self,
+        uart: Uart,
+        setup: ReceiverSetup,
+        tracker: FixTracker,
+        octets: bytes,
+        now_s: float,
+        unsent: bytes,
+    ) -> bytes:
+        """Does what the set-up says, once what came is judged; what the line did not take yet."""
+        order = setup.turn(octets, tracker.epochs, now_s)
+        unsent += order.octets
+        if unsent:
+            unsent = unsent[uart.write(unsent) :]
+        if order.baud is not None:
+            self._line_baud = order.baud
+            uart.set_baud(order.baud)
+        if order.note:
+            tracker.say(order.note)
+        return unsent
 
     def _miss(self, post: Post, detail: str) -> None:
         missing = Missing(Why.NO_ANSWER, detail)
