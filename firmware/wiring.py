@@ -74,7 +74,8 @@ def fit(config: Config, wires: Wires) -> Fitted:
     fitted = Fitted()
     clock = wires.clock
     settings = fix_settings(config, source=f"gps@{wires.gps_port}", trust_dates=wires.trust_dates)
-    fitted.gps = Gps(wires.gps_port, config.gps.baud, settings, clock)
+    rate_hz = config.gps.rate_hz if config.gps.configure else None
+    fitted.gps = Gps(wires.gps_port, config.gps.baud, settings, clock, rate_hz=rate_hz)
     fitted.sources.append(fitted.gps)
     chips = _chips(config, wires)
     if chips:
