@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import shutil
 import signal
+import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -250,11 +254,13 @@ def test_a_server_or_a_unit_that_hangs_is_told_after_two_seconds(
 ) -> None:
     with PageProcess(unit.path) as served, Sight(chromium) as page:
         page.goto(served.address)
-        show(page, unit, CALM)
+        show(page, unit, SCENES["over the limit"])
+        expect(page.locator("#alerts li")).to_have_count(1)
         unit.is_talking = False
         hung_s = Clock().mono_s()
         life(page, "no-unit", within_s=3.0)
         assert 1.7 < Clock().mono_s() - hung_s < 2.6
+        assert_dead(page, "NO UNIT")
         show(page, unit, CALM)
         os.kill(served.process.pid, signal.SIGSTOP)
         life(page, "no-page", within_s=3.0)
@@ -424,21 +430,97 @@ def test_what_flashes_stands_still_for_who_wants_no_motion(
     assert names == ["flash", "none"]
 
 
+class Slow:
+    """A way to the page on which every answer can be held up, as in a network's buffers."""
+
+    def __init__(self, page: PageProcess) -> None:
+        self.delay_s = 0.0
+        self._page = page
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._door.getsockname()[1]}/"
+        self._links: list[socket.socket] = [self._door]
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def close(self) -> None:
+        for link in self._links:
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+            link.close()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                theirs, _ = self._door.accept()
+                ours = socket.create_connection(("127.0.0.1", self._page.port))
+                self._links += [theirs, ours]
+                waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+                for work in (
+                    lambda a=theirs, b=ours: self._pass_on(a, b),
+                    lambda a=ours, q=waiting: self._hold(a, q),
+                    lambda a=theirs, q=waiting: self._let_go(a, q),
+                ):
+                    threading.Thread(target=work, daemon=True).start()
+
+    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while octets := one.recv(65536):
+                other.sendall(octets)
+            other.shutdown(socket.SHUT_WR)
+
+    def _hold(self, one: socket.socket, waiting: queue.SimpleQueue[tuple[float, bytes]]) -> None:
+        octets = b"begin"
+        with contextlib.suppress(OSError):
+            while octets:
+                octets = one.recv(65536)
+                waiting.put((Clock().mono_s() + self.delay_s, octets))
+
+    def _let_go(self, one: socket.socket, waiting: queue.SimpleQueue[tuple[float, bytes]]) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                due_s, octets = waiting.get()
+                threading.Event().wait(max(0.0, due_s - Clock().mono_s()))
+                if not octets:
+                    one.shutdown(socket.SHUT_WR)
+                    return
+                one.sendall(octets)
+
+
 def test_frames_that_lay_in_the_network_are_not_shown_as_alive(
-    chromium: Browser, unit: Unit
+    chromium: Browser, unit: Unit, served: PageProcess
 ) -> None:
     """What a phone hears late, out of a buffer, is as old as it is late."""
-    with PageProcess(unit.path) as served, Sight(chromium) as page:
-        page.goto(served.address)
+    way = Slow(served)
+    with Sight(chromium) as page:
+        page.goto(way.address)
         show(page, unit, CALM)
-        # the browser's loop stands still while the unit goes on and then ends: what it reads
-        # afterwards was sent seconds before
+        way.delay_s = 2.5
+        life(page, "no-page", within_s=3.0)
+        # frames come again, each two and a half seconds late: none may be shown, on a new
+        # connection as little as on the old one
         page.evaluate(
             "window.lives = []; new MutationObserver(() => window.lives.push("
             "document.documentElement.dataset.life)).observe(document.documentElement,"
             " {attributes: true, attributeFilter: ['data-life']});"
-            "const end = performance.now() + 2600; while (performance.now() < end);"
+        )
+        page.wait_for_timeout(1000)
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        page.wait_for_timeout(3200)
+        assert set(page.evaluate("window.lives")) <= {"no-page"}
+        way.delay_s = 0.0
+        life(page, "live")
+    way.close()
+
+
+def test_a_phone_that_slept_begins_anew(chromium: Browser, unit: Unit, served: PageProcess) -> None:
+    with Sight(chromium) as page:
+        page.goto(served.address)
+        show(page, unit, CALM)
+        # the date has gone on by a minute from one tick to the next
+        page.evaluate(
+            "window.lives = []; new MutationObserver(() => window.lives.push("
+            "document.documentElement.dataset.life)).observe(document.documentElement,"
+            " {attributes: true, attributeFilter: ['data-life']});"
+            "const date = Date.now; Date.now = () => date() + 60000"
         )
         until(lambda: "no-page" in page.evaluate("window.lives"))
-        assert page.evaluate("window.lives[0]") == "no-page"
         life(page, "live")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -75,6 +76,7 @@ class Page:
         self._hub = hub
         self._clock = clock
         self._pairing = Pairing(clock)
+        self._server = secrets.token_hex(8)
         self._asked_s = float("-inf")
         self._put_s = float("-inf")
         self._tidying: set[asyncio.Task[None]] = set()
@@ -101,7 +103,8 @@ class Page:
         """Takes a code of an earlier process off the glass, once the unit is heard."""
         while not self._hub.is_alive:
             await asyncio.sleep(0.1)
-        await self._clear_glass()
+        if not self._pairing.is_pending:  # somebody was quicker
+            await self._clear_glass()
 
     async def stop(self) -> None:
         """Leaves no code on the glass."""
@@ -141,6 +144,7 @@ class Page:
         session = _cookie(Headers(scope=scope), self._session_name)
         hello = {
             "is_paired": self._pairing.is_paired(session),
+            "server": self._server,
             "unit": self._site.unit,
             "version": __version__,
         }

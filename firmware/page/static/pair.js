@@ -94,8 +94,7 @@ async function enter(event) {
   try {
     await ask("/pair/code", { code });
     at("pair").close("paired");
-    setPaired(true);
-    at("acknowledge").focus();
+    setPaired(true); // the focus has gone back to where the dialog was opened, and goes on from there
     say("Paired. This phone may acknowledge and mark.");
   } catch (fault) {
     at("code").value = "";

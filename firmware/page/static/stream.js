@@ -7,7 +7,7 @@ const STALE_MS = 2000;
 const TICK_MS = 100;
 const RETRY_MS = 1000;
 const PATIENCE_MS = 4000;
-const ASLEEP_MS = 1500; // between two ticks: the browser or the phone was asleep
+const ASLEEP_MS = 1500; // more than this between two ticks: the browser or the phone slept
 const DRIFT = 0.001; // how fast two clocks may part: a thousand times what a crystal does
 
 /** Follows `/events`; `show` gets a frame, or null with why nothing may be shown. */
@@ -20,15 +20,15 @@ export function follow({ hello, show }) {
   let triedMs = 0; // when the connection was last tried
   let quickest = Infinity; // the least that this clock was ahead of the server's
   let quickestMs = 0;
+  let server = ""; // which process that clock is of
   let life = "";
-  let tickMs = performance.now();
+  let tickMs = Date.now(); // the date goes on while a phone sleeps; performance.now() may not
 
   function open() {
     close();
-    quickest = Infinity;
     triedMs = performance.now();
     source = new EventSource("/events");
-    source.addEventListener("hello", (event) => hello(JSON.parse(event.data)));
+    source.addEventListener("hello", (event) => greet(JSON.parse(event.data)));
     source.addEventListener("message", (event) => take(JSON.parse(event.data)));
     source.addEventListener("error", lose);
   }
@@ -44,6 +44,12 @@ export function follow({ hello, show }) {
     heardMs = -Infinity;
     check();
     retry = window.setTimeout(open, RETRY_MS);
+  }
+
+  function greet(said) {
+    if (said.server !== server) quickest = Infinity; // another clock
+    server = said.server;
+    hello(said);
   }
 
   function take(said) {
@@ -72,8 +78,8 @@ export function follow({ hello, show }) {
 
   function tick() {
     const nowMs = performance.now();
-    const wasAsleep = nowMs - tickMs > ASLEEP_MS;
-    tickMs = nowMs;
+    const wasAsleep = Math.abs(Date.now() - tickMs) > ASLEEP_MS;
+    tickMs = Date.now();
     if (wasAsleep && source !== null) {
       heardMs = -Infinity;
       open();
