@@ -349,6 +349,16 @@ def test_a_code_that_a_killed_page_left_is_taken_off_by_the_next(unit: Unit) -> 
         until(lambda: unit.prompts() == [""])
 
 
+def test_a_code_that_is_asked_for_as_soon_as_the_page_is_there_stays(unit: Unit) -> None:
+    with PageProcess(unit.path) as page:
+        until(lambda: Browser(page).ask("/pair", {}).status == 200)
+        with Stream(page) as looks:
+            frames = looks.frames()
+            for _ in range(6):
+                next(frames)
+        assert [bool(one) for one in unit.prompts()] == [True]
+
+
 # -- who is refused
 
 

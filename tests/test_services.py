@@ -225,7 +225,8 @@ def test_the_installer_lays_everything_and_a_second_run_changes_nothing(card: Pa
     first = _tree(card)
     assert {"etc/sledwarden/sledwarden.toml", "etc/systemd/system/sledwardend.service",
             "etc/systemd/system/sledwarden-dash.service",
-            "etc/systemd/system/sledwarden-link.service", "etc/systemd/system/sledwarden-page.service",
+            "etc/systemd/system/sledwarden-link.service",
+            "etc/systemd/system/sledwarden-page.service",
             "etc/modules-load.d/sledwarden.conf",
             "etc/systemd/system.conf.d/10-sledwarden-watchdog.conf",
             "etc/udev/rules.d/60-sledwarden.rules"} <= first.keys()  # fmt: skip

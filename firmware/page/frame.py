@@ -113,7 +113,7 @@ def _limit_why(state: State) -> str:
     if state.limit_mph is None:
         lifted = [one.why for one in state.findings if one.verdict is Verdict.EXEMPT]
         if lifted:
-            return _sentence(lifted[0])
+            return f"No speed limit: {lifted[0]}"
         return "No speed limit applies now" if state.is_watching else "Limit not known"
     clause = clauses().get(state.limit_clause)
     if clause is not None:
