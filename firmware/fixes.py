@@ -18,6 +18,7 @@ from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
 from firmware.nmea import Parser, Sentence
 from firmware.outliers import Motion, OutlierGate, Passage
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
+from firmware.signals import Signals
 from firmware.units import mps
 
 __all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
@@ -208,6 +209,9 @@ class FixTracker:
     ) -> None:
         self.settings = settings
         self.parser = Parser()
+        self.signals = Signals()
+        self.setup = ""
+        self._dropouts = 0
         self._assembler = Assembler(gives_complete=on_epoch is not None)
         self._reporter = _Reporter(settings) if on_epoch is not None else None
         self._on_epoch = on_epoch
@@ -253,6 +257,8 @@ class FixTracker:
                 if fix is not None:
                     readings.append(self._reading(Channel.FIX, fix, at_s, self.fresh_s))
             elif self._assembler.is_void and self._void_epoch != self._assembler.opened:
+                if self._void_epoch != self._assembler.opened - 1 and self._accepted_s is not None:
+                    self._dropouts += 1  # the first one after a fix
                 self._void_epoch = self._assembler.opened
                 self._satellites = None
                 self._errors.forget()
@@ -335,6 +341,9 @@ class FixTracker:
             self.parser.begun,
             self.parser.refused.total(),
             note,
+            self.signals.cn0_dbhz(at_s),
+            self._dropouts,
+            self.setup,
         )
         readings.append(self._reading(Channel.RECEIVER, receiver, at_s))
 
@@ -449,6 +458,9 @@ class FixTracker:
         self._period_s = None
 
     def _count_period(self, now_s: float) -> None:
+        """Takes the gap since the last fix; one of two periods and a half is a drop-out."""
+        if self._accepted_s is not None and self._period_s is not None:
+            self._dropouts += 2.5 * self._period_s < now_s - self._accepted_s
         if self._accepted_s is not None and 0.0 < now_s - self._accepted_s <= 10.0:
             self._periods_s.append(now_s - self._accepted_s)
             self._period_s = median(self._periods_s)

@@ -81,7 +81,12 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """How the GPS receiver is doing; absent figures were not sent."""
+    """How the GPS receiver is doing; absent figures were not sent.
+
+    `cn0_dbhz` is the mean carrier-to-noise density of the four strongest satellites in view.
+    `dropouts` counts losses of the fix, and epochs that did not come. `setup` is what came of
+    asking it for a rate, in words.
+    """
 
     rate_hz: float | None = None
     satellites: int | None = None
@@ -89,6 +94,9 @@ class Receiver:
     sentences: int = 0
     refused: int = 0
     note: str = ""
+    cn0_dbhz: float | None = None
+    dropouts: int = 0
+    setup: str = ""
 
 
 @dataclass(frozen=True, slots=True)

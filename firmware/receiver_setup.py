@@ -70,6 +70,7 @@ class ReceiverSetup:
         self._now_s = 0.0
         self._order = Order()
         self._said: set[str] = set()
+        self._fate = ""
         self._story = self._live()
 
     def turn(self, octets: bytes, epochs: int, now_s: float) -> Order:
@@ -81,6 +82,13 @@ class ReceiverSetup:
         order = self._order = Order()
         next(self._story)
         return order
+
+    @property
+    def words(self) -> str:
+        """What came of it so far, in words; empty while it is only listened for."""
+        if self.maker is None:
+            return self._fate
+        return f"{self.maker} at {self.baud} baud" + (f": {self._fate}" if self._fate else "")
 
     def _live(self) -> _Story:
         while True:
@@ -119,9 +127,10 @@ class ReceiverSetup:
 
     def _ask(self) -> _Story:
         """Asks who it is and for the rate, the next one where that is not kept; measures."""
-        self._kept_hz = 0.0
+        self._kept_hz, self._fate = 0.0, ""
         yield from self._learn_maker()
         if self.maker is None:
+            self._fate = "answers no request"
             self._tell("the receiver answers no request: it works at its own rate")
             return
         yield from self._raise_baud(self.maker)
@@ -131,14 +140,20 @@ class ReceiverSetup:
                 continue
             self._order.octets += requests(self.maker, wish_for(rate_hz, self.baud))
             yield from self._wait(SETTLE_S)
-            heard_hz = yield from self._measure(max(MEASURE_S, 4.0 / rate_hz))
+            heard_hz = 0.0
+            for _ in range(2):  # one epoch lost or late is no refusal
+                heard_hz = yield from self._measure(max(MEASURE_S, 4.0 / rate_hz))
+                if heard_hz >= ENOUGH * rate_hz:
+                    break
             if heard_hz >= ENOUGH * rate_hz:
                 self._kept_hz = rate_hz
+                self._fate = f"{rate_hz:g} Hz of {self._wish_hz:g} asked"
                 if rate_hz < self._wish_hz:
                     self._tell(f"the receiver gives {rate_hz:g} Hz of {self._wish_hz:g}")
                 return
             if not heard_hz:
                 return  # it has gone, or speaks at another rate: that is another matter
+        self._fate = "does not do the rate it is asked for"
         self._tell("the receiver does not do the rate it is asked for: it works at its own")
 
     def _learn_maker(self) -> _Story:

@@ -6,6 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from firmware.findings import Alert, Cues, Finding
+from firmware.readings import Disk, Receiver
+
+
+@dataclass(frozen=True, slots=True)
+class PartSeen:
+    """A fitted part as it is: the channel it answers for, what it says, and what is wrong."""
+
+    channel: str
+    value: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +26,8 @@ class State:
     `alert` is the one that wins the glass; `alerts` are all that stand. `not_watched` says, a
     line each, which duty can't be watched and why. `head_lamp` and `tail_lamp` are lit, out, not
     needed, unknown or not fitted. `is_standing` is false also where motion can't be told.
+    `utc_error_s` is how far off the date may be. `packs` are the zone packs in use, `parts` all
+    that is fitted but the receiver and the disk.
     `answered` is the last question (`prompt`) that the rider answered by holding the button.
     """
 
@@ -51,3 +63,8 @@ class State:
     alerts: tuple[Alert, ...] = ()
     findings: tuple[Finding, ...] = ()
     not_watched: tuple[str, ...] = ()
+    utc_error_s: float | None = None
+    receiver: Receiver | None = None
+    disk: Disk | None = None
+    packs: tuple[str, ...] = ()
+    parts: tuple[PartSeen, ...] = ()

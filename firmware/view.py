@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from firmware.findings import Verdict
 from firmware.monitor import JOURNAL, Monitor
-from firmware.readings import Channel, Disk, Engine, Fix, Missing, Receiver, Tether, Why
-from firmware.state import State
+from firmware.readings import (
+    Channel,
+    Disk,
+    Engine,
+    Fix,
+    Light,
+    Missing,
+    Receiver,
+    RtcTime,
+    Surroundings,
+    Tether,
+    Why,
+)
+from firmware.state import PartSeen, State
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
 from firmware.zones import Nearby
 
@@ -23,6 +35,8 @@ def state_of(monitor: Monitor, at_s: float) -> State:
     limit = _lowest_limit(monitor)
     zone, zone_ft = _nearest(monitor, here)
     receiver = monitor.held[Channel.RECEIVER].value
+    disk = monitor.held[Channel.JOURNAL].value
+    around = monitor.held[Channel.SURROUNDINGS].value
     standing = monitor.alerts.standing()
     return State(
         at_s=at_s,
@@ -61,6 +75,11 @@ def state_of(monitor: Monitor, at_s: float) -> State:
             for one in monitor.findings.values()
             if one.verdict is Verdict.UNKNOWN
         ),
+        utc_error_s=monitor.timekeeper.error_s(at_s),
+        receiver=receiver if isinstance(receiver, Receiver) else None,
+        disk=disk if isinstance(disk, Disk) else None,
+        packs=around.packs if isinstance(around, Surroundings) else (),
+        parts=_parts(monitor),
     )
 
 
@@ -110,6 +129,37 @@ def _word(monitor: Monitor, channel: Channel) -> str:
             return "running" if is_running else "off"
         case _:
             return "unknown"
+
+
+def _parts(monitor: Monitor) -> tuple[PartSeen, ...]:
+    """What is fitted, beside the receiver, the disk and what only speaks when it is touched."""
+    apart = (Channel.FIX, Channel.RECEIVER, Channel.JOURNAL, Channel.REQUEST, Channel.BUTTON)
+    parts = []
+    for channel, held in monitor.held.items():
+        value = held.value
+        if channel in apart:
+            continue
+        if isinstance(value, Missing):
+            if value.why is not Why.NOT_FITTED:
+                parts.append(PartSeen(channel, trouble=str(value)))
+        else:
+            parts.append(PartSeen(channel, _said(value)))
+    return tuple(parts)
+
+
+def _said(value: object) -> str:
+    match value:
+        case Light(lux=lux):
+            return f"{lux:.0f} lux"
+        case Tether(state=state):
+            return str(state)
+        case Engine(is_running=is_running):
+            return "running" if is_running else "off"
+        case RtcTime(utc=utc):
+            return f"{utc:%Y-%m-%d %H:%M:%S} UTC"
+        case Surroundings(features=features, packs=packs):
+            return f"{len(packs)} packs, {len(features)} features near"
+    return "answers"
 
 
 def _journal(monitor: Monitor) -> str:

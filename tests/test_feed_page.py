@@ -21,8 +21,8 @@ from firmware.feed_messages import (
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue
 from firmware.outputs import feed as server
 from firmware.outputs.feed import Feed
-from firmware.readings import Reading
-from firmware.state import State
+from firmware.readings import Disk, Reading, Receiver
+from firmware.state import PartSeen, State
 
 PAGE = (Path(__file__).parent.parent / "docs" / "feed.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
@@ -46,7 +46,7 @@ def test_the_page_names_every_key_of_the_state_and_no_other() -> None:
     assert sorted(named) == sorted(["age_s", *(one.name for one in fields(State))])
 
 
-@pytest.mark.parametrize("part", [Alert, Cues, Finding])
+@pytest.mark.parametrize("part", [Alert, Cues, Finding, Receiver, Disk, PartSeen])
 def test_the_page_names_every_key_of_what_a_state_holds(part: type) -> None:
     for one in fields(part):
         assert f"`{one.name}`" in PAGE

@@ -31,9 +31,9 @@ LAYERS: dict[str, tuple[int, str]] = {
             f"firmware.{name}"
             for name in (
                 "parts", "nmea", "epochs", "dates", "outliers", "fixes", "sun", "zones", "plane",
-                "geopackage", "ride", "script", "script_text", "world", "feed_messages",
+                "geopackage", "ride", "script", "script_text", "world", "lamps", "feed_messages",
                 "feed_client", "notify", "buses", "buses.*", "hosts", "hosts_words",
-                "port_messages", "receivers", "receiver_setup",
+                "port_messages", "receivers", "receiver_setup", "signals",
             )
         ],
         (1, "facts"),

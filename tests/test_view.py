@@ -24,6 +24,7 @@ from firmware.readings import (
     Reading,
     Receiver,
     Request,
+    RtcTime,
     Surroundings,
     Tether,
     TetherState,
@@ -63,7 +64,8 @@ def seen(*said: tuple[Channel, Value], **how: object) -> State:
 
 def test_before_anything_is_known_nothing_is_claimed() -> None:
     state = state_of(build(configured(), [WI], EVERYTHING), 5.0)
-    assert state == State(
+    assert {part.trouble for part in state.parts} == {"starting"}
+    assert replace(state, parts=()) == State(
         at_s=5.0,
         gps="starting",
         journal="starting",
@@ -260,3 +262,20 @@ def test_a_finding_is_shown_as_it_was_judged() -> None:
     state = state_of(monitor, 100.0)
     assert isinstance(state.findings[0], Finding)
     assert state.findings == tuple(monitor.findings.values())
+
+
+def test_each_part_is_shown_as_it_is_or_with_its_trouble() -> None:
+    broken = Missing(Why.NO_ANSWER, "bh1750@i2c-1:0x5c: no answer")
+    state = seen(
+        (Channel.LIGHT_HEAD, Light(850.4, 1.0)),
+        (Channel.LIGHT_AMBIENT, broken),
+        (Channel.TETHER, Tether(TetherState.IN)),
+        (Channel.RTC, RtcTime(NIGHT, 2.0)),
+    )
+    parts = {part.channel: (part.value, part.trouble) for part in state.parts}
+    assert parts["light.head"] == ("850 lux", "")
+    assert parts["light.ambient"] == ("", "no answer: bh1750@i2c-1:0x5c: no answer")
+    assert parts["tether"] == ("in", "")
+    assert parts["rtc"] == (f"{NIGHT:%Y-%m-%d %H:%M:%S} UTC", "")
+    assert parts["engine"] == ("", "starting")
+    assert not {"fix", "receiver", "journal", "request", "button"} & parts.keys()

@@ -267,7 +267,7 @@ class ListeningReceiver(FakeReceiver):
             "VTG": "GNVTG,90.0,T,,M,20.0,N,37.0,K,A",
             "GGA": f"GNGGA,{time},{place},1,09,0.9,200.0,M,-30.0,M,,",
             "GSA": "GNGSA,A,3,02,05,07,12,15,18,,,,,,,1.8,0.9,1.5",
-            "GSV": "GPGSV,1,1,03,02,45,120,41,05,30,200,38,07,12,310,29",
+            "GSV": "GPGSV,1,1,04,02,45,120,41,05,30,200,38,07,12,310,29,09,50,70,35",
             "GLL": f"GNGLL,{place},{time},A,A",
             "GST": f"GNGST,{time},3.0,,,,1.5,2.0,4.0",
             "ZDA": f"GNZDA,{time},15,01,2026,00,00",

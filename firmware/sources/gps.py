@@ -87,6 +87,7 @@ class Gps:
                 due_s = now_s + SILENCE_S
                 for reading in tracker.feed(octets, now_s):
                     post(reading)
+                tracker.signals.hear(octets, now_s)  # no fix waits for it
             elif now_s >= due_s:
                 due_s = now_s + RETRY_S
                 self._miss(
@@ -115,6 +116,7 @@ class Gps:
             uart.set_baud(order.baud)
         if order.note:
             tracker.say(order.note)
+        tracker.setup = setup.words
         return unsent
 
     def _miss(self, post: Post, detail: str) -> None:
