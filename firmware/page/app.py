@@ -79,6 +79,7 @@ class Page:
         self._server = secrets.token_hex(8)
         self._asked_s = float("-inf")
         self._put_s = float("-inf")
+        self._cleared_s = float("-inf")
         self._tidying: set[asyncio.Task[None]] = set()
         # cookies know no ports: two units' pages on one machine must not share theirs
         self._session_name = f"sledwarden-{site.port}"
@@ -241,9 +242,12 @@ class Page:
         """Takes our own prompt off the glass, be it only just on its way there; and no other."""
         sight = self._hub.sight
         is_ours = sight.state is not None and sight.state.prompt.startswith(CODE_WORDS)
-        if is_ours or sight.made_s < self._put_s:
+        is_seen = is_ours and sight.made_s > self._cleared_s
+        is_on_its_way = self._put_s > max(sight.made_s, self._cleared_s)
+        if is_seen or is_on_its_way:
             with contextlib.suppress(UnheardError):
                 await ask(self._site.feed, "prompt", "", "page")
+                self._cleared_s = self._clock.mono_s()
 
     def _set_cookie(self, answer: Response, name: str, secret: str) -> None:
         answer.set_cookie(name, secret, httponly=True, samesite="strict", path="/")
