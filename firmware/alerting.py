@@ -17,6 +17,9 @@ from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue
 LADDER = ((1.3, 3.0), (1.2, 4.0), (1.1, 5.0), (1.0, 6.0))
 """(over this share of the limit, so many seconds until the sound): highest step first."""
 
+LINE = 16
+"""Letters on a line of the glass."""
+
 SOUND_S = 5.0
 CHIRP_S = 0.3
 TAP_S = 0.4
@@ -54,7 +57,11 @@ class Standing:
         kind = finding.why.split(" ", 1)[0]
         thing = THINGS.get(kind, kind.replace("_", " ").upper())
         words = self.row.words.format(
-            value=finding.value or 0.0, limit=finding.limit or 0.0, unit=finding.unit, thing=thing
+            value=finding.value or 0.0,
+            limit=finding.limit or 0.0,
+            unit=finding.unit,
+            thing=thing,
+            what=_on_the_glass(finding.why),
         )
         return Alert(
             self.row.name,
@@ -177,6 +184,20 @@ class Alerts:
         )
         # What the rider has not answered yet comes before what was acknowledged.
         return sorted(raised, key=lambda one: (one.is_acknowledged, -one.row.priority))
+
+
+def _on_the_glass(why: str) -> str:
+    """The reason up to its colon, in capitals: on one line where it fits, else on two, with the
+    part ("HEAD LAMP") on the first."""
+    words = why.partition(":")[0].replace("_", " ").upper()
+    if len(words) <= LINE:
+        return words
+    part, _, rest = words.partition(" LAMP ")
+    if not rest:
+        part, _, rest = words.partition(" ")
+    elif len(part) + 5 <= LINE:
+        part += " LAMP"
+    return "\n".join(line[:LINE] for line in (part, rest) if line)
 
 
 def _share_step(finding: Finding) -> float:

@@ -12,11 +12,27 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, convert
 from msgspec.structs import replace
 
 from firmware import __released__
 from firmware.config_faults import check_agreement, check_keys
+from firmware.config_parts import (
+    Adc,
+    Address,
+    Button,
+    Buzzer,
+    Chip,
+    Engine,
+    Haptic,
+    I2c,
+    Leds,
+    Lights,
+    Rtc,
+    Section,
+    Supplies,
+    Tether,
+)
 from firmware.errors import ConfigError
 from firmware.fixes import FixSettings
 
@@ -26,14 +42,7 @@ BUILD_DATE = date.fromisoformat(__released__)
 ADVICE = "Put it right in the file and try again; docs/config.md lists every key."
 
 
-class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file; the first line of its docstring heads it in docs/config.md."""
-
-
-Pin = Annotated[int, Meta(ge=0, le=27, title="a BCM pin number from 0 to 27")]
-Address = Annotated[int, Meta(ge=0x08, le=0x77, title="an I2C address from 0x08 to 0x77")]
 PathText = Annotated[str, Meta(pattern="^[^\0\n]+$", title="a path")]
-Chip = Annotated[str, Meta(pattern="^[a-z0-9_]+$", title="a chip's word, in small letters")]
 LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)$")]
 
 
@@ -170,105 +179,6 @@ class Gps(Section, frozen=True):
             "has a share of both figures.",
         ),
     ] = 13.0
-
-
-class I2c(Section, frozen=True):
-    """The sensor bus."""
-
-    bus: Annotated[int, Meta(ge=0, le=31, description="The N of /dev/i2c-N.")] = 1
-
-
-class Lamp(Section, frozen=True):
-    """A light sensor that looks at a lamp of the sled."""
-
-    chip: Annotated[Chip, Meta(description="The sensor: bh1750, tcs34725, ...")]
-    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
-    on_lux: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                le=200_000,
-                description="What the sensor reads of the lit lamp in the dark. Without it "
-                "`[rules] uncalibrated_lux` decides.",
-            ),
-        ]
-        | None
-    ) = None
-
-
-class Ambient(Section, frozen=True):
-    """The light sensor that looks at the sky."""
-
-    chip: Annotated[Chip, Meta(description="The sensor: bh1750, tcs34725, ...")]
-    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
-    dark_lux: Annotated[
-        float, Meta(gt=0, le=10_000, description="Below this there is too little natural light.")
-    ] = 5.0
-    light_lux: Annotated[
-        float,
-        Meta(gt=0, le=10_000, description="Above this there is enough again; above `dark_lux`."),
-    ] = 10.0
-
-
-class Lights(Section, frozen=True):
-    """The light sensors."""
-
-    head: Lamp | None = None
-    tail: Lamp | None = None
-    ambient: Ambient | None = None
-
-
-class Rtc(Section, frozen=True):
-    """The battery clock, read by the unit itself: never with `dtoverlay=i2c-rtc`."""
-
-    chip: Annotated[Chip, Meta(description="The clock: ds3231.")]
-    address: Annotated[Address, Meta(description="Where it answers on the bus.")]
-
-
-class Tether(Section, frozen=True):
-    """The tether switch."""
-
-    pin: Annotated[Pin, Meta(description="The input that senses the switch; closed reads low.")]
-    contact: Annotated[
-        Literal["closed_when_in", "open_when_in"],
-        Meta(description="What the contact does while the cap is on."),
-    ] = "closed_when_in"
-
-
-class Engine(Section, frozen=True):
-    """Whether the engine runs, sensed through an opto-isolator; never driven."""
-
-    pin: Annotated[Pin, Meta(description="The input that senses the running engine.")]
-    active: Annotated[
-        Literal["low", "high"], Meta(description="The level of the input while the engine runs.")
-    ] = "low"
-
-
-class Button(Section, frozen=True):
-    """The rider's button."""
-
-    pin: Annotated[Pin, Meta(description="The input of the button, which closes to ground.")]
-
-
-class Leds(Section, frozen=True):
-    """The warning lights; each may be left out."""
-
-    watching: Annotated[Pin, Meta(description="Steady while the unit watches.")] | None = None
-    amber: Annotated[Pin, Meta(description="Says look: unsure, or near a limit.")] | None = None
-    red: Annotated[Pin, Meta(description="Says now: over a limit.")] | None = None
-
-
-class Buzzer(Section, frozen=True):
-    """The buzzer."""
-
-    pin: Annotated[Pin, Meta(description="The output that sounds it.")]
-
-
-class Haptic(Section, frozen=True):
-    """The motor in the handlebar."""
-
-    pin: Annotated[Pin, Meta(description="The output that shakes it.")]
 
 
 class Zones(Section, frozen=True):
@@ -422,6 +332,8 @@ class Config(Section, frozen=True):
     gps: Gps = Gps()
     i2c: I2c = I2c()
     light: Lights = Lights()
+    adc: Adc | None = None
+    supply: Supplies = Supplies()
     rtc: Rtc | None = None
     tether: Tether | None = None
     engine: Engine | None = None

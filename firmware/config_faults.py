@@ -59,6 +59,7 @@ def check_agreement(accepted: Accepted) -> list[str]:
         *_check_dates(accepted),
         *_check_levels(accepted),
         *_check_pins(accepted),
+        *_check_senses(accepted),
         *_check_addresses(accepted),
         *_check_line(accepted),
         *_check_ports(accepted),
@@ -198,7 +199,7 @@ def _check_names(accepted: Accepted) -> Iterator[str]:
         )
     for key, chip in accepted.items():
         kind = "light" if key.endswith("] chip") else "panel" if key == "[dash] panel" else ""
-        kind = "rtc" if key == "[rtc] chip" else kind
+        kind = {"[rtc] chip": "rtc", "[adc] chip": "adc"}.get(key, kind)
         if kind and chip not in PARTS[kind]:
             yield f"{key} = {shown(chip)}: must be one of {', '.join(sorted(PARTS[kind]))}."
 
@@ -225,6 +226,14 @@ def _check_levels(accepted: Accepted) -> Iterator[str]:
             f"[light.ambient] light_lux = {shown(light_lux)}: must be above "
             f"dark_lux = {shown(dark_lux)}, or dusk would flicker."
         )
+    for lamp in ("head", "tail"):
+        on_lux = accepted.get(f"[light.{lamp}] on_lux")
+        high_lux = accepted.get(f"[light.{lamp}] high_lux")
+        if isinstance(high_lux, float) and not (isinstance(on_lux, float) and on_lux < high_lux):
+            yield (
+                f"[light.{lamp}] high_lux = {shown(high_lux)}: must be above an on_lux that is "
+                "measured too."
+            )
 
 
 def _check_pins(accepted: Accepted) -> Iterator[str]:
@@ -239,6 +248,31 @@ def _check_pins(accepted: Accepted) -> Iterator[str]:
         taken.setdefault(pin, key)
 
 
+def _check_senses(accepted: Accepted) -> Iterator[str]:
+    """A sense that may hang on a pin or on the converter hangs on one of the two."""
+    taken: dict[object, str] = {}
+    for section in ("[supply.head]", "[supply.tail]", "[tether]"):
+        if not any(key.startswith(f"{section} ") for key in accepted):
+            continue
+        pin, number = f"{section} pin", accepted.get(f"{section} input")
+        if (pin in accepted) == (number is not None):
+            yield f"{section}: must have pin, or input, and not both."
+        if number is None:
+            continue
+        key = f"{section} input"
+        if "[adc] chip" not in accepted:
+            yield f"{key} = {number}: must have the converter that it belongs to: [adc] chip."
+        if number in taken:
+            yield f"{key} = {number}: must be another input: {taken[number]} has this one."
+        taken.setdefault(number, key)
+        on_v, open_v = accepted.get(f"{section} on_v"), accepted.get(f"{section} open_v")
+        if isinstance(on_v, float) and isinstance(open_v, float) and open_v >= on_v:
+            yield (
+                f"{section} open_v = {shown(open_v)}: must be below on_v = {shown(on_v)}: a wire "
+                "that hangs free is not supplied."
+            )
+
+
 def _check_addresses(accepted: Accepted) -> Iterator[str]:
     taken: dict[object, str] = {}
     for key, address in accepted.items():
@@ -250,9 +284,17 @@ def _check_addresses(accepted: Accepted) -> Iterator[str]:
         if address in taken:
             yield (
                 f"{key} = {shown(address, '0x')}: must be another address: {taken[address]} has "
-                "this one, and two chips at one address answer over each other."
+                f"this one, and {_together(accepted, taken[address], key)} answer over each other."
             )
         taken.setdefault(address, key)
+
+
+def _together(accepted: Accepted, one: str, other: str) -> str:
+    """Two chips at one address, by their words where these alone say that it can't be helped."""
+    chips = {accepted.get(key.replace("] address", "] chip")) for key in (one, other)}
+    if chips == {"tcs34725", "tsl2591"}:
+        return "a tcs34725 and a tsl2591 have no other: they"
+    return "two chips at one address"
 
 
 def _check_line(accepted: Accepted) -> Iterator[str]:

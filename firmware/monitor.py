@@ -15,7 +15,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from firmware.alerting import Alerts
-from firmware.config import Ambient, Config
+from firmware.config import Config
+from firmware.config_parts import Ambient
 from firmware.events import Events
 from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.law import Clause, Law
@@ -30,6 +31,7 @@ from firmware.readings import (
     Reading,
     Request,
     RtcTime,
+    Supply,
     Surroundings,
     Tether,
     Value,
@@ -242,6 +244,9 @@ class Monitor:
         elif channel is Channel.LIGHT_AMBIENT:
             assert isinstance(held.value, Light | Missing)  # readings.VALUE_TYPES
             self.sky.take_ambient(held.value, at_s)
+        elif channel is Channel.LIGHT_HEAD:
+            assert isinstance(held.value, Light | Missing)  # readings.VALUE_TYPES
+            self.sky.take_head(held.value, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
@@ -311,9 +316,13 @@ class Monitor:
     def _snapshot(self, at_s: float) -> Snapshot:
         head, tail = self.held[Channel.LIGHT_HEAD].value, self.held[Channel.LIGHT_TAIL].value
         tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value
+        head_supply = self.held[Channel.SUPPLY_HEAD].value
+        tail_supply = self.held[Channel.SUPPLY_TAIL].value
         # readings.VALUE_TYPES: each channel has one type, or a Missing.
         assert isinstance(head, (Light, Missing))
         assert isinstance(tail, (Light, Missing))
+        assert isinstance(head_supply, (Supply, Missing))
+        assert isinstance(tail_supply, (Supply, Missing))
         assert isinstance(tether, (Tether, Missing))
         assert isinstance(engine, (Engine, Missing))
         return Snapshot(
@@ -322,6 +331,10 @@ class Monitor:
             fix_at_s=self.held[Channel.FIX].mono_s,
             head=head,
             tail=tail,
+            head_supply=head_supply,
+            tail_supply=tail_supply,
+            head_seen_s=self._seen_s(Channel.LIGHT_HEAD, Channel.SUPPLY_HEAD),
+            tail_seen_s=self._seen_s(Channel.LIGHT_TAIL, Channel.SUPPLY_TAIL),
             tether=tether,
             engine=engine,
             nearby=self.nearby,
@@ -330,6 +343,11 @@ class Monitor:
             local=self.local(at_s) if self._by_clock else None,
             modes=self.requests.modes,
         )
+
+    def _seen_s(self, *channels: Channel) -> float:
+        """The older of the last words of these channels, of those that have one."""
+        told = (self.held[channel] for channel in channels)
+        return min((one.mono_s for one in told if type(one.value) is not Missing), default=0.0)
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
@@ -398,6 +416,8 @@ def fitted_channels(config: Config) -> frozenset[Channel]:
         Channel.LIGHT_HEAD: config.light.head,
         Channel.LIGHT_TAIL: config.light.tail,
         Channel.LIGHT_AMBIENT: config.light.ambient,
+        Channel.SUPPLY_HEAD: config.supply.head,
+        Channel.SUPPLY_TAIL: config.supply.tail,
         Channel.TETHER: config.tether,
         Channel.ENGINE: config.engine,
         Channel.BUTTON: config.button,

@@ -17,6 +17,9 @@ PARTS: dict[str, dict[str, str]] = {
         "veml7700": "firmware.sources.light_veml7700:Veml7700",
         "tsl2591": "firmware.sources.light_tsl2591:Tsl2591",
     },
+    "adc": {
+        "ads1115": "firmware.sources.adc_ads1115:Ads1115",
+    },
     "rtc": {
         "ds3231": "firmware.sources.rtc_ds3231:Ds3231",
     },

@@ -50,6 +50,8 @@ class Channel(StrEnum):
     LIGHT_HEAD = "light.head"
     LIGHT_TAIL = "light.tail"
     LIGHT_AMBIENT = "light.ambient"
+    SUPPLY_HEAD = "supply.head"
+    SUPPLY_TAIL = "supply.tail"
     TETHER = "tether"
     ENGINE = "engine"
     BUTTON = "button"
@@ -109,6 +111,18 @@ class Light:
     lux: float
     error_lux: float
     red_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """Whether a lamp's wire has its voltage; in `volts` where they are measured.
+
+    `is_open` says that the wire hangs free: it, or the lamp behind it, is broken.
+    """
+
+    is_on: bool
+    volts: float | None = None
+    is_open: bool = False
 
 
 class TetherState(StrEnum):
@@ -198,6 +212,7 @@ Value = (
     Fix
     | Receiver
     | Light
+    | Supply
     | Tether
     | Engine
     | Press
@@ -214,6 +229,8 @@ VALUE_TYPES: dict[Channel, type] = {
     Channel.LIGHT_HEAD: Light,
     Channel.LIGHT_TAIL: Light,
     Channel.LIGHT_AMBIENT: Light,
+    Channel.SUPPLY_HEAD: Supply,
+    Channel.SUPPLY_TAIL: Supply,
     Channel.TETHER: Tether,
     Channel.ENGINE: Engine,
     Channel.BUTTON: Press,

@@ -43,12 +43,16 @@ class Ambient:
 
 @dataclass(frozen=True, slots=True)
 class Lamp:
-    """A lamp of the sled, as its sensor and its supply tap see it; absent means as before."""
+    """A lamp of the sled, as its sensor and its supply tap see it; absent means as before.
+
+    `is_open` goes with a supply that is off: the lamp's wire is broken.
+    """
 
     which: Literal["head", "tail"]
     is_supplied: bool | None = None
     lux: float | None = None
     is_red: bool | None = None
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,12 +271,13 @@ def _lamp(text: str) -> Deed:
     options = _options(rest, ("supply", "light", "colour"))
     if not options:
         raise _FaultyWordError("must say supply=, light= or colour=.")
-    colour = options.get("colour")
+    colour, supply = options.get("colour"), options.get("supply")
     return Lamp(
         "head" if _one_of(which, ("head", "tail")) == "head" else "tail",
-        _switch(options["supply"]) if "supply" in options else None,
+        None if supply is None else _one_of(supply, ("on", "off", "open")) == "on",
         _number(options["light"], 0.0, 200_000.0) if "light" in options else None,
         None if colour is None else _one_of(colour, ("red", "white")) == "red",
+        supply == "open",
     )
 
 

@@ -24,13 +24,17 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.readings import Channel, Fix, Reading, Request, TetherState
 from firmware.script import Action, Button, Drive, Fault, Mode, Plug, PowerCut, RtcSet, Send
+from firmware.sources.adc_ads1115 import Loop, Wiring
 from firmware.sources.base import Post
-from firmware.sources.drive import tracker, with_modes
+from firmware.sources.drive import SUPPLY_V, tracker, with_modes
 from firmware.wiring import Wires
 from firmware.world import World
 
 PRESS_S = 0.3
 HOLD_S = 2.2
+
+PULSE_PERIOD_S = 0.05
+"""Between two pulses of an engine: 1,200 a minute, an idle."""
 
 SKY_PERIOD_S = 1.0
 """How often the light that follows the sun is set anew."""
@@ -87,8 +91,8 @@ class Stage:
 
     def _attach(self) -> dict[int, Any]:
         """Puts a model of every configured chip on the bus."""
-        lights = self._config.light
-        parts = [lights.head, lights.tail, lights.ambient, self._config.rtc]
+        lights, config = self._config.light, self._config
+        parts = [lights.head, lights.tail, lights.ambient, config.adc, config.rtc]
         chips = {part.address: MODELS[part.chip](self._clock) for part in parts if part is not None}
         for address, model in chips.items():
             self._bus.attach(address, model)
@@ -107,11 +111,15 @@ class Stage:
         later: list[tuple[float, int, Callable[[float], None]]] = [
             (0.0, next(turn), self._show_lights)
         ]
+        periods_s: dict[Callable[[float], None], float] = {self._show_lights: SKY_PERIOD_S}
+        if self._config.engine is not None and self._config.engine.sense == "pulses":
+            periods_s[self._pulse] = PULSE_PERIOD_S
+            later.append((0.0, next(turn), self._pulse))
         for at_s, action in self._timeline:
             while later and later[0][0] <= at_s:
                 due_s, _, happen = heapq.heappop(later)
-                if happen == self._show_lights:
-                    heapq.heappush(later, (due_s + SKY_PERIOD_S, next(turn), happen))
+                if happen in periods_s:
+                    heapq.heappush(later, (due_s + periods_s[happen], next(turn), happen))
                 yield due_s, happen
             yield at_s, lambda now_s, action=action: self._act(action, now_s, post)  # type: ignore[misc]  # mypy can't infer a lambda with a default
             if isinstance(action.deed, Button):
@@ -161,9 +169,41 @@ class Stage:
             is_closed = (state is TetherState.IN) == (tether.contact == "closed_when_in")
             if state in (TetherState.OPEN, TetherState.SHORT):
                 is_closed = state is TetherState.SHORT
-            self._pins.drive(tether.pin, not is_closed)
-        if engine is not None:
+            if tether.pin is not None:
+                self._pins.drive(tether.pin, not is_closed)
+            if tether.input is not None:
+                loop = Loop(tether.pull_up_ohm, tether.series_ohm, tether.across_ohm)
+                wiring: Wiring = "closed" if is_closed else "opened"
+                if state in (TetherState.OPEN, TetherState.SHORT):
+                    wiring = "open" if state is TetherState.OPEN else "short"
+                self._show_volts(tether.input, loop.volts(wiring))
+        if engine is not None and engine.sense == "level":
             self._pins.drive(engine.pin, self._world.is_running == (engine.active == "high"))
+        self._show_supplies()
+
+    def _show_supplies(self) -> None:
+        """Puts the voltages of the lamps' wires where they are sensed."""
+        supplies = self._config.supply
+        for part, lamp in ((supplies.head, self._world.head), (supplies.tail, self._world.tail)):
+            if part is not None and part.pin is not None:
+                self._pins.drive(part.pin, lamp.has_supply == (part.active == "high"))
+            if part is not None and part.input is not None:
+                volts = SUPPLY_V if lamp.has_supply else 0.0
+                if lamp.is_open and part.open_v is not None:
+                    volts = (part.open_v + part.on_v) / 2
+                self._show_volts(part.input, volts / part.divider)
+
+    def _show_volts(self, number: int, volts: float) -> None:
+        assert self._config.adc is not None  # config.py refuses an input without it
+        self._chips[self._config.adc.address].volts[number] = volts
+
+    def _pulse(self, _at_s: float) -> None:
+        """One pulse of an engine that runs, where pulses are what its sense counts."""
+        engine = self._config.engine
+        if engine is not None and engine.sense == "pulses" and self._world.is_running:
+            is_high = engine.active == "high"
+            self._pins.drive(engine.pin, is_high)
+            self._pins.drive(engine.pin, not is_high)
 
     def _show_lights(self, at_s: float) -> None:
         """Lets the light fall on the sensors."""

@@ -2,13 +2,15 @@
 
 The sun's answer is computed once a minute, after 5 km, and at the very instant it changes. The
 light counts as insufficient once it stayed below a level for 30 s, and as enough again once it
-stayed above a higher one for as long, so that neither a lamp that passes nor a tree flips it.
+stayed above a higher one for as long, so that neither a lamp that passes nor a tree flips it. Light
+that came with the sled's own head lamp is the lamp's, and is left out for as long as that is lit.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from firmware.readings import Light, Missing
@@ -18,6 +20,16 @@ from firmware.sun import hours_of_darkness
 RECHECK_S = 60.0
 MOVED_DEG = 0.045
 """5 km of latitude."""
+
+LAMP_LUX = 50.0
+"""The head lamp is lit from here on, at its own sensor."""
+
+BEFORE_S = 0.4
+"""So long before the lamp is seen lit its light may have reached the ambient sensor: both are read
+four times a second."""
+
+WITHIN_S = 1.0
+"""Within so long after it the ambient light has taken the step, if the lamp reaches it at all."""
 
 
 @dataclass(slots=True)
@@ -34,26 +46,50 @@ class Sky:
     _is_dim: bool | None = None
     _turning_to: bool | None = None
     _turns_s: float = math.inf
+    _seen: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
+    _lamp_on_s: float | None = None
+    _own_lux: float = 0.0
 
     def take_place(self, lat_deg: float, lon_deg: float) -> None:
         """The sled's place; it stays the last one known while a fix is lost."""
         self._place = (lat_deg, lon_deg)
+
+    def take_head(self, light: Light | Missing, at_s: float) -> None:
+        """The light at the head lamp, which may fall on the ambient sensor too."""
+        if isinstance(light, Missing):
+            return  # a lamp that is not seen is neither on nor off
+        if light.lux < LAMP_LUX:
+            self._lamp_on_s, self._own_lux = None, 0.0
+        elif self._lamp_on_s is None:
+            self._lamp_on_s = at_s
 
     def take_ambient(self, light: Light | Missing, at_s: float) -> None:
         """The light from the sky. A missing reading ends all knowledge of it."""
         if isinstance(light, Missing):
             self._is_dim = self._turning_to = None
             self._turns_s = math.inf
+            self._seen.clear()
             return
+        lux = light.lux - self._own_light(light.lux, at_s)
         seen = self._is_dim  # between the two levels nothing is said anew
-        if light.lux < self.dark_lux:
+        if lux < self.dark_lux:
             seen = True
-        elif light.lux > self.light_lux:
+        elif lux > self.light_lux:
             seen = False
         if seen == self._is_dim:
             self._turning_to, self._turns_s = None, math.inf
         elif seen != self._turning_to:
             self._turning_to, self._turns_s = seen, at_s + self.dwell_s
+
+    def _own_light(self, lux: float, at_s: float) -> float:
+        """How much of the ambient light came with the head lamp, in one step."""
+        self._seen.append((at_s, lux))
+        lamp_on_s = self._lamp_on_s
+        if lamp_on_s is not None and at_s <= lamp_on_s + WITHIN_S:
+            before = [seen for seen_s, seen in self._seen if seen_s <= lamp_on_s - BEFORE_S]
+            if before:
+                self._own_lux = max(0.0, lux - before[-1])
+        return min(self._own_lux, lux)
 
     def judge(self, utc: datetime | None, at_s: float) -> Dark:
         """Whether it is dark now; pure but for the cached answer of the sun."""

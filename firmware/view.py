@@ -109,13 +109,16 @@ def _nearest(monitor: Monitor, fix: Fix | None) -> tuple[str, float | None]:
 def _lamp(monitor: Monitor, channel: Channel, topic: str) -> str:
     """lit, out, not needed, unknown or not fitted."""
     value = monitor.held[channel].value
+    for one in monitor.findings.values():
+        if one.topic == topic and one.verdict.is_over:
+            return "out"  # also where only its supply is sensed
     if isinstance(value, Missing):
         return "not fitted" if value.why is Why.NOT_FITTED else "unknown"
     for one in monitor.findings.values():
         if one.topic == topic and one.verdict is Verdict.UNKNOWN:
             return "unknown"
         if one.topic == topic and one.limit is not None:
-            return "out" if one.verdict.is_over else "lit"
+            return "lit"
     return "not needed"
 
 

@@ -6,14 +6,17 @@ The same parts are built for a unit on a Pi and for one on a desk; only the wire
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
 from firmware.config import Config, fix_settings
+from firmware.config_parts import Supply
 from firmware.errors import SledwardenError
 from firmware.outputs.base import Output
 from firmware.outputs.buzzer import Buzzer
@@ -21,10 +24,12 @@ from firmware.outputs.haptic import Haptic
 from firmware.outputs.leds import Leds
 from firmware.parts import load
 from firmware.readings import Channel, Missing, Reading, Why
+from firmware.sources.adc_ads1115 import Loop, SupplySense, TetherLoop
 from firmware.sources.base import Polled, Poller, Post, Source
 from firmware.sources.buttons import RiderButton
-from firmware.sources.engine import EngineSense
+from firmware.sources.engine import EnginePulses, EngineSense
 from firmware.sources.gps import Gps
+from firmware.sources.supply import SupplyTap
 from firmware.sources.surroundings import SurroundingsSource
 from firmware.sources.tether import TetherSwitch
 
@@ -42,18 +47,51 @@ class Wires:
     trust_dates: bool = False
 
 
-class Absent:
-    """Stands in for a part that could not be had: posts why, so that nothing is silent."""
+RETRY_S = 1.0
+"""How often a part that could not be had is tried again: whoever holds its pin may let it go."""
 
-    def __init__(self, name: str, channel: Channel, why: str, clock: Clock) -> None:
-        self.name = name
-        self._reading = Reading(channel, Missing(Why.NO_ANSWER, why), clock.mono_s(), name)
+
+class Later:
+    """Stands in for a part that could not be had: posts why, and tries again until it can be."""
+
+    def __init__(
+        self, channel: Channel, fault: SledwardenError, make: Callable[[], Source], clock: Clock
+    ) -> None:
+        self.name = fault.where
+        self._channel = channel
+        self._fault = fault
+        self._make = make
+        self._clock = clock
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._source: Source | None = None
 
     def start(self, post: Post) -> None:
-        post(self._reading)
+        """Posts why the part is missing, and begins to try."""
+        why = Missing(Why.NO_ANSWER, str(self._fault))
+        post(Reading(self._channel, why, self._clock.mono_s(), self.name))
+        self._thread = threading.Thread(
+            target=self._run, args=(post,), name=f"later {self.name}", daemon=True
+        )
+        self._thread.start()
 
     def stop(self) -> None:
-        """Nothing runs."""
+        """Ends the trying, or the part; safe to call twice."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2.0)
+        if self._source is not None:
+            self._source.stop()
+
+    def _run(self, post: Post) -> None:
+        while not self._clock.wait(self._ended, RETRY_S):
+            try:
+                self._source = self._make()
+            except SledwardenError:
+                continue
+            log.info("%s: can be had now", self.name)
+            self._source.start(post)
+            return
 
 
 @dataclass(slots=True)
@@ -80,16 +118,12 @@ def fit(config: Config, wires: Wires) -> Fitted:
     chips = _chips(config, wires)
     if chips:
         fitted.sources.append(Poller(wires.i2c.name, chips, clock))
-    for section, channel, make in (
-        (config.tether, Channel.TETHER, _tether),
-        (config.engine, Channel.ENGINE, _engine),
-        (config.button, Channel.BUTTON, _button),
-    ):
-        if section is not None:
-            try:
-                fitted.sources.append(make(config, wires))
-            except SledwardenError as fault:
-                fitted.sources.append(_absent(channel, fault, clock))
+    for channel, make in _contacts(config, wires):
+        try:
+            fitted.sources.append(make())
+        except SledwardenError as fault:
+            log.error("%s", fault)
+            fitted.sources.append(Later(channel, fault, make, clock))
     _outputs(config, wires, fitted)
     packs: Sequence[Path] = [Path(pack) for pack in config.zones.packs]
     fitted.scout = SurroundingsSource(packs, clock)
@@ -105,26 +139,53 @@ def _chips(config: Config, wires: Wires) -> list[Polled]:
         ("light", Channel.LIGHT_AMBIENT, config.light.ambient),
         ("rtc", Channel.RTC, config.rtc),
     )
-    return [
+    chips: list[Polled] = [
         load(section, part.chip)(wires.i2c, part.address, channel, wires.clock)
         for section, channel, part in parts
         if part is not None
     ]
+    return chips + _converted(config, wires)
 
 
-def _tether(config: Config, wires: Wires) -> Source:
-    assert config.tether is not None  # asked for a fitted one only
-    return TetherSwitch(wires.pins, config.tether.pin, wires.clock, config.tether.contact)
+def _converted(config: Config, wires: Wires) -> list[Polled]:
+    """What the converter measures, each input for its channel."""
+    if config.adc is None:
+        return []
+    adc = load("adc", config.adc.chip)(wires.i2c, config.adc.address, wires.clock)
+    inputs: list[Polled] = [
+        SupplySense(adc, part.input, channel, part.divider, part.on_v, part.open_v)
+        for channel, part in _supplies(config)
+        if part.input is not None
+    ]
+    tether = config.tether
+    if tether is not None and tether.input is not None:
+        loop = Loop(tether.pull_up_ohm, tether.series_ohm, tether.across_ohm)
+        inputs.append(TetherLoop(adc, tether.input, loop, tether.contact == "closed_when_in"))
+    return inputs
 
 
-def _engine(config: Config, wires: Wires) -> Source:
-    assert config.engine is not None  # asked for a fitted one only
-    return EngineSense(wires.pins, config.engine.pin, wires.clock, config.engine.active)
+def _supplies(config: Config) -> list[tuple[Channel, Supply]]:
+    parts = (
+        (Channel.SUPPLY_HEAD, config.supply.head),
+        (Channel.SUPPLY_TAIL, config.supply.tail),
+    )
+    return [(channel, part) for channel, part in parts if part is not None]
 
 
-def _button(config: Config, wires: Wires) -> Source:
-    assert config.button is not None  # asked for a fitted one only
-    return RiderButton(wires.pins, config.button.pin, wires.clock)
+def _contacts(config: Config, wires: Wires) -> Iterator[tuple[Channel, Callable[[], Source]]]:
+    """How each part at a pin of its own is made, with the channel that it feeds."""
+    pins, clock = wires.pins, wires.clock
+    tether, engine, button = config.tether, config.engine, config.button
+    if tether is not None and tether.pin is not None:
+        yield Channel.TETHER, partial(TetherSwitch, pins, tether.pin, clock, tether.contact)
+    if engine is not None:
+        sense = EnginePulses if engine.sense == "pulses" else EngineSense
+        yield Channel.ENGINE, partial(sense, pins, engine.pin, clock, engine.active)
+    if button is not None:
+        yield Channel.BUTTON, partial(RiderButton, pins, button.pin, clock)
+    for channel, part in _supplies(config):
+        if part.pin is not None:
+            yield channel, partial(SupplyTap, pins, part.pin, clock, channel, part.active)
 
 
 def _outputs(config: Config, wires: Wires, fitted: Fitted) -> None:
@@ -141,8 +202,3 @@ def _outputs(config: Config, wires: Wires, fitted: Fitted) -> None:
             fitted.outputs.append(make())
         except SledwardenError as fault:
             log.error("%s", fault)
-
-
-def _absent(channel: Channel, fault: SledwardenError, clock: Clock) -> Absent:
-    log.error("%s", fault)
-    return Absent(fault.where, channel, str(fault), clock)

@@ -43,11 +43,21 @@ _SKY = (
 
 @dataclass(frozen=True, slots=True)
 class LampLight:
-    """A lamp as its sensor and its supply tap see it."""
+    """A lamp as its sensor and its supply tap see it.
 
-    is_supplied: bool = False
+    `is_supplied` is absent while a drive never spoke of it: then the wire has its voltage, for a
+    sled's lamps have no switch. `is_open` says that its wire is broken, and the tap hangs free.
+    """
+
+    is_supplied: bool | None = None
     lux: float = 0.0
     is_red: bool = False
+    is_open: bool = False
+
+    @property
+    def has_supply(self) -> bool:
+        """Whether there is voltage at the lamp's wire."""
+        return self.is_supplied is not False
 
 
 def sky_lux(altitude_deg: float) -> float:
@@ -145,7 +155,7 @@ class World:
 def _lit(lamp: LampLight, deed: Lamp) -> LampLight:
     """The lamp after a deed: without supply it is dark, unless the deed says otherwise."""
     if deed.is_supplied is not None:
-        lamp = replace(lamp, is_supplied=deed.is_supplied)
+        lamp = replace(lamp, is_supplied=deed.is_supplied, is_open=deed.is_open)
         if not deed.is_supplied:
             lamp = replace(lamp, lux=0.0)
     if deed.lux is not None:

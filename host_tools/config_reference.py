@@ -65,6 +65,7 @@ def _words() -> str:
             "`[light.head] chip`, `[light.tail] chip`, `[light.ambient] chip`",
             sorted(PARTS["light"]),
         ),
+        ("`[adc] chip`", sorted(PARTS["adc"])),
         ("`[rtc] chip`", sorted(PARTS["rtc"])),
         ("`[dash] panel`", sorted(PARTS["panel"])),
         ("`[unit] law`", law_packs()),

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from firmware.config import Config, Lights, Unit, with_floor
+from firmware.config import Config, Unit, with_floor
 from firmware.config import load as load_config
+from firmware.config_parts import Lights
 from firmware.errors import SledwardenError
 from firmware.fixes import EpochReport, paced
 from firmware.journal.reader import boots

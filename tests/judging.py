@@ -98,6 +98,10 @@ AT_NIGHT = Snapshot(
     fix_at_s=100.0,
     head=Light(800.0, 10.0),
     tail=Light(800.0, 10.0),
+    head_supply=Missing(Why.NOT_FITTED),
+    tail_supply=Missing(Why.NOT_FITTED),
+    head_seen_s=100.0,
+    tail_seen_s=100.0,
     tether=Tether(TetherState.IN),
     engine=Engine(True),
     nearby=map_of(),
@@ -113,6 +117,8 @@ def seen(**changes: object) -> Snapshot:
     """That snapshot with changes; `at_s` sets the fix's instant too unless `fix_at_s` is given."""
     if "at_s" in changes and "fix_at_s" not in changes:
         changes["fix_at_s"] = changes["at_s"]
+    if "at_s" in changes:
+        changes = {"head_seen_s": changes["at_s"], "tail_seen_s": changes["at_s"]} | changes
     return replace(AT_NIGHT, **changes)  # type: ignore[arg-type]  # names are Snapshot's own
 
 

@@ -141,7 +141,7 @@ def test_what_changes_at_second_0_is_never_read_as_it_was_before() -> None:
 
 
 def test_too_much_light_saturates_a_sensor() -> None:
-    stream = of(heard("0 lamp head light=60000\n0 end\n"), Channel.LIGHT_HEAD)
+    stream = of(heard("0 lamp head light=122000\n0 end\n"), Channel.LIGHT_HEAD)
     assert isinstance(stream[0][1], Missing)
     assert stream[0][1].why is Why.SATURATED
 

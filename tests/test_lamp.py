@@ -8,7 +8,7 @@ import pytest
 from judging import DAY, DIM, NIGHT, NO_FIX, NOT_KNOWN, clause_of, configured, fix_of, seen
 
 from firmware.findings import Finding, Verdict
-from firmware.readings import Engine, Light, Missing, Why
+from firmware.readings import Engine, Light, Missing, Supply, Why
 from firmware.rules.base import NEVER, Dark, Snapshot
 from firmware.rules.lamp import LampLit, Outage
 
@@ -61,7 +61,7 @@ def test_a_calibrated_lamp_is_out_below_half_of_its_own_level(lux: float, verdic
     changes: dict[str, object] = {"head": Light(lux, 5.0)}
     finding = ride((100.0, changes), (103.0, changes), rule=CALIBRATED)[-1]
     assert (finding.verdict, finding.limit) == (verdict, 400.0)
-    assert finding.why == ("head lamp lit" if lux >= 400 else "head lamp out: 400 lux, needs 400")
+    assert finding.why == ("head lamp lit" if lux >= 400 else "head lamp dim: 400 lux, needs 400")
 
 
 def test_each_lamp_has_its_own_level() -> None:
@@ -77,10 +77,15 @@ def test_a_lamp_is_out_once_it_was_dark_for_2_s_and_not_a_moment_before() -> Non
     assert verdicts == [Verdict.COMPLIANT, Verdict.COMPLIANT, Verdict.UNSURE]
 
 
-def test_the_2_s_are_due_by_time_alone() -> None:
+def test_the_2_s_are_due_by_time_alone_once_the_next_look_would_have_come() -> None:
     memory, finding = judge(UNCALIBRATED, seen(at_s=100.0, head=OUT))
-    assert (finding.verdict, memory.due_s) == (Verdict.COMPLIANT, 102.0)
-    memory, finding = judge(UNCALIBRATED, seen(at_s=102.0, head=OUT), memory)
+    assert (finding.verdict, memory.due_s) == (Verdict.COMPLIANT, 102.26)
+    last_look: dict[str, object] = {"head": OUT, "head_seen_s": 101.9}
+    _, finding = judge(UNCALIBRATED, seen(at_s=102.2, **last_look), memory)
+    assert finding.verdict is Verdict.COMPLIANT
+    _, finding = judge(UNCALIBRATED, seen(at_s=102.26, **last_look), memory)
+    assert finding.verdict is Verdict.UNSURE
+    memory, finding = judge(UNCALIBRATED, seen(at_s=102.26, head=OUT), memory)
     assert finding.verdict is Verdict.UNSURE
     assert memory.due_s == pytest.approx(160.0)
 
@@ -108,7 +113,7 @@ def test_the_60_s_pass_by_time_alone_between_two_readings() -> None:
     while memory.due_s < NEVER:
         instants.append(memory.due_s)
         memory, finding = judge(UNCALIBRATED, seen(at_s=memory.due_s, head=OUT), memory)
-    assert instants == [102.0, pytest.approx(160.0)]
+    assert instants == [102.26, pytest.approx(160.0)]
     assert finding.verdict is Verdict.VIOLATION
 
 
@@ -275,3 +280,111 @@ def test_without_a_dwell_a_lamp_is_out_at_once_and_time_still_goes_on() -> None:
     memory, finding = judge(rule, seen(head=OUT, dark=Dark(True, None)))
     assert finding.verdict is Verdict.VIOLATION
     assert memory.due_s == NEVER
+
+
+# The supply, and the rest of the truth table.
+
+ON_SUPPLY, NO_SUPPLY, HANGS_FREE = Supply(True), Supply(False), Supply(False, 1.8, is_open=True)
+
+
+def test_without_light_and_supply_it_is_a_violation_after_2_s() -> None:
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, off), (101.9, off), (102.0, off))
+    assert [one.verdict for one in findings] == [
+        Verdict.COMPLIANT,
+        Verdict.COMPLIANT,
+        Verdict.VIOLATION,
+    ]
+    assert findings[-1].why == "head lamp off: it has no supply"
+
+
+def test_too_little_natural_light_never_accuses_a_lamp_without_supply() -> None:
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY, "dark": DIM}
+    assert ride((100.0, off), (300.0, off))[-1].verdict is Verdict.UNSURE
+
+
+def test_a_supply_that_goes_while_the_bulb_is_out_has_its_own_2_s() -> None:
+    out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, out), (110.0, out), (110.5, off), (112.0, off), (112.5, off))
+    assert [one.verdict for one in findings[1:]] == [Verdict.UNSURE] * 3 + [Verdict.VIOLATION]
+
+
+def test_a_lamp_whose_sensor_is_dead_is_off_where_its_supply_is() -> None:
+    blind: dict[str, object] = {"head": Missing(Why.NO_ANSWER), "head_supply": NO_SUPPLY}
+    assert ride((100.0, blind), (102.0, blind))[-1].verdict is Verdict.VIOLATION
+    fed: dict[str, object] = {"head": Missing(Why.NO_ANSWER), "head_supply": ON_SUPPLY}
+    assert ride((100.0, fed), (102.0, fed))[-1].verdict is Verdict.UNKNOWN
+
+
+def test_light_without_supply_is_never_accused() -> None:
+    seen_so: dict[str, object] = {"head": LIT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, seen_so), (102.0, seen_so), (300.0, seen_so))
+    assert [one.verdict for one in findings] == [
+        Verdict.COMPLIANT,
+        Verdict.UNSURE,
+        Verdict.UNSURE,
+    ]
+    assert findings[-1].why == "head lamp has no supply: yet 800 lux are seen"
+
+
+def test_a_broken_wire_is_unsure_and_a_violation_after_a_minute_of_riding() -> None:
+    broken: dict[str, object] = {"head": OUT, "head_supply": HANGS_FREE}
+    findings = ride((100.0, broken), (102.0, broken), (160.0, broken))
+    assert [one.verdict for one in findings[1:]] == [Verdict.UNSURE, Verdict.VIOLATION]
+    assert findings[-1].why == "head lamp wire open: no light, and its wire hangs free"
+
+
+def test_a_lamp_without_supply_needs_no_lamp_by_day_or_when_parked() -> None:
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
+    assert settled(**off, dark=DAY).verdict is Verdict.COMPLIANT
+    parked = settled(**off, engine=Engine(False), fix=fix_of(0.0))
+    assert parked.verdict is Verdict.COMPLIANT
+
+
+def test_a_covered_lamp_is_never_accused() -> None:
+    series = [(100.0, 800.0), (101.0, 950.0), (102.0, 1100.0), (103.0, 1250.0), (400.0, 1250.0)]
+    findings = ride(*[(at_s, {"head": Light(lux, 1.0)}) for at_s, lux in series], rule=CALIBRATED)
+    assert findings[-1].verdict is Verdict.UNSURE
+    assert findings[-1].why == "head lamp covered: 1250 lux thrown back, 800 when clear"
+
+
+def test_a_blinded_sensor_is_unknown_after_2_s_and_not_at_a_flash() -> None:
+    glare: dict[str, object] = {"head": Light(20_000.0, 1.0)}
+    findings = ride((100.0, glare), (101.0, glare), (102.0, glare), rule=CALIBRATED)
+    assert [one.verdict for one in findings] == [
+        Verdict.COMPLIANT,
+        Verdict.COMPLIANT,
+        Verdict.UNKNOWN,
+    ]
+    assert findings[-1].why == ("head lamp not seen: blinded, 20000 lux are no light of its own")
+
+
+def test_what_was_covered_does_not_count_towards_the_minute() -> None:
+    moments = [(100.0, 800.0), (101.0, 950.0), (102.0, 1100.0), (103.0, 1250.0), (200.0, 0.0)]
+    series = [(at_s, {"head": Light(lux, 1.0)}) for at_s, lux in (*moments, (259.0, 0.0))]
+    findings = ride(*series, (260.0, {"head": Light(0.0, 1.0)}), rule=CALIBRATED)
+    assert [one.verdict for one in findings[-3:]] == [
+        Verdict.UNSURE,
+        Verdict.UNSURE,
+        Verdict.VIOLATION,
+    ]
+
+
+@pytest.mark.parametrize("length_s", [0.25, 1.0, 1.9, 1.99])
+@pytest.mark.parametrize("phase_s", [0.0, 0.1, 0.24])
+def test_a_flicker_shorter_than_2_s_is_no_outage_however_the_looks_fall(
+    length_s: float, phase_s: float
+) -> None:
+    memory, verdicts, light, seen_s = UNCALIBRATED.begin(), set(), LIT, 100.0
+    for tick in range(40):
+        at_s = 100.0 + tick / 4 + phase_s
+        is_out = 103.0 <= at_s < 103.0 + length_s
+        while memory.due_s <= at_s:  # time passes between two looks
+            now = seen(at_s=memory.due_s, head=light, head_seen_s=seen_s)
+            memory, finding = UNCALIBRATED.judge(memory, now, HEAD)
+            verdicts.add(finding.verdict)
+        light, seen_s = OUT if is_out else LIT, at_s
+        memory, finding = UNCALIBRATED.judge(memory, seen(at_s=at_s, head=light), HEAD)
+        verdicts.add(finding.verdict)
+    assert verdicts == {Verdict.COMPLIANT}

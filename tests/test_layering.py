@@ -40,6 +40,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     ),
     "firmware.config": (2, "config"),
     "firmware.config_faults": (2, "config"),
+    "firmware.config_parts": (2, "config"),
     "firmware.law": (2, "law"),
     "firmware.sources": (3, "sources"),
     "firmware.sources.*": (3, "sources"),

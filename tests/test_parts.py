@@ -27,6 +27,7 @@ def test_each_word_loads_the_class_that_it_names(section: str, word: str) -> Non
     ("section", "pattern"),
     [
         ("light", "sources/light_*.py"),
+        ("adc", "sources/adc_*.py"),
         ("rtc", "sources/rtc_*.py"),
         ("panel", "dash/panel_*.py"),
     ],

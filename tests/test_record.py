@@ -43,6 +43,7 @@ from firmware.readings import (
     Receiver,
     Request,
     RtcTime,
+    Supply,
     Surroundings,
     Tether,
     TetherState,
@@ -59,6 +60,8 @@ VALUES: dict[Channel, Value] = {
     Channel.LIGHT_HEAD: Light(850.5, 12.0),
     Channel.LIGHT_TAIL: Light(50.25, 1.0, 0.71),
     Channel.LIGHT_AMBIENT: Light(0.0, 0.1),
+    Channel.SUPPLY_HEAD: Supply(True, 13.75),
+    Channel.SUPPLY_TAIL: Supply(False, 1.8, is_open=True),
     Channel.TETHER: Tether(TetherState.OUT, 4),
     Channel.ENGINE: Engine(True),
     Channel.BUTTON: Press("hold"),
@@ -281,7 +284,9 @@ def test_the_document_names_every_topic_its_schema_and_its_keys_in_their_order()
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `/")]
     told = [(row[0].strip("| `"), row[1].strip("`")) for row in rows]
     assert told == [(topic, schema_name(topic)) for topic in TOPICS]
-    same = {"/reading/light.tail", "/reading/light.ambient", "/seal", "/position"}
+    same = {
+        "/reading/light.tail", "/reading/light.ambient", "/reading/supply.tail", "/seal", "/position"
+    }  # fmt: skip
     for row, topic in zip(rows, TOPICS, strict=True):
         properties = schema(topic)["properties"]
         if topic.startswith("/reading/"):

@@ -51,6 +51,51 @@ def dim(*series: tuple[float, float]) -> list[tuple[float, bool | None]]:
     return changes
 
 
+def test_the_sled_s_own_lamp_makes_no_day_for_as_long_as_it_is_lit() -> None:
+    made = sky(None)
+    made.take_head(light(0.0), 0.0)
+    for tick in range(600):
+        at_s = tick / 4
+        lamp_lux = 850.0 if 40.0 <= at_s < 140.0 else 0.0
+        made.take_ambient(light(2.0 + lamp_lux / 10.0), at_s)  # 87 lux with the lamp on
+        made.take_head(light(lamp_lux), at_s)
+        answer = made.judge(None, at_s).by_light
+        assert answer is (True if at_s >= 30.0 else None), at_s
+    made.take_head(light(0.0), 150.0)
+    made.take_ambient(light(87.0), 150.0)
+    assert made.judge(None, 180.0).by_light is False
+
+
+def test_what_a_lamp_gives_that_was_lit_from_the_start_is_not_known() -> None:
+    made = sky(None)
+    made.take_head(light(850.0), 0.0)
+    for tick in range(200):
+        made.take_ambient(light(60.0), tick / 4)
+    assert made.judge(None, 50.0).by_light is False
+
+
+def test_a_lamp_whose_light_does_not_reach_the_sensor_takes_nothing_away() -> None:
+    made = sky(None)
+    made.take_head(light(0.0), 0.0)
+    for tick in range(400):
+        at_s = tick / 4
+        made.take_ambient(light(20.0), at_s)
+        made.take_head(light(850.0 if at_s >= 40.0 else 0.0), at_s)
+    assert made.judge(None, 100.0).by_light is False
+
+
+def test_a_lamp_that_is_not_seen_for_a_moment_stays_the_lamp_that_it_was() -> None:
+    made = sky(None)
+    made.take_head(light(0.0), 0.0)
+    for tick in range(200):
+        at_s = tick / 4
+        made.take_ambient(light(60.0 if at_s >= 10.0 else 2.0), at_s)
+        made.take_head(light(850.0 if at_s >= 10.0 else 0.0), at_s)
+        if at_s == 20.0:
+            made.take_head(Missing(Why.NO_ANSWER), at_s)
+    assert made.judge(None, 50.0).by_light is True
+
+
 # The sun.
 
 

@@ -44,6 +44,7 @@ class FakePins(Pins):
     def __init__(self, clock: Clock) -> None:
         self._mock = MockFactory(revision="a02082", pin_class=WatchedPin)
         self._driven: dict[int, bool] = {}
+        self._taken: set[int] = set()
         super().__init__(clock, self._mock)
 
     def input(
@@ -63,6 +64,10 @@ class FakePins(Pins):
         else:
             pin.drive_low()
 
+    def occupy(self, number: int, is_taken: bool = True) -> None:
+        """Lets another program hold a pin, or let it go: asking for it meanwhile fails."""
+        (self._taken.add if is_taken else self._taken.discard)(number)
+
     def level(self, number: int) -> bool:
         """The level of a pin now."""
         return bool(self._pin(number).state)
@@ -76,6 +81,12 @@ class FakePins(Pins):
     def break_wire(self, number: int, is_broken: bool = True) -> None:
         """Makes every setting of an output fail with EIO, until it is mended."""
         self._pin(number).is_broken = is_broken
+
+    def _make(self, number: int, part: str, factory: Any, make: Callable[[], Any]) -> Any:
+        def refuse() -> None:
+            raise OSError(errno.EBUSY, "GPIO busy")
+
+        return super()._make(number, part, factory, refuse if number in self._taken else make)
 
     def close(self) -> None:
         super().close()

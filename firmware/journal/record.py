@@ -138,7 +138,15 @@ _PLAIN_TOPICS = {kind: topic for topic, kind in _PLAIN.items()}
 _READING_TOPICS = {channel: f"/reading/{channel}" for channel in Channel}
 _CHANNELS = {topic: channel for channel, topic in _READING_TOPICS.items()}
 
-TOPICS: tuple[str, ...] = (SEAL, POSITION, *_READING_TOPICS.values(), *_PLAIN)
+_NEWER = ("/reading/supply.head", "/reading/supply.tail")
+"""Topics that came after the first ones: their ids follow, so that older journals read on."""
+
+TOPICS: tuple[str, ...] = (
+    SEAL,
+    POSITION,
+    *(topic for topic in (*_READING_TOPICS.values(), *_PLAIN) if topic not in _NEWER),
+    *_NEWER,
+)
 """Every topic, in the order of the channel and schema ids of a segment (the first has id 1)."""
 
 _AT = msgspec.json.Decoder(_At)

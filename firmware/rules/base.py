@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from firmware.config import Rules
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause, Limit
-from firmware.readings import Channel, Engine, Fix, Light, Missing, Tether, Why
+from firmware.readings import Channel, Engine, Fix, Light, Missing, Supply, Tether, Why
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
 from firmware.zones import Nearby
 
@@ -49,13 +49,20 @@ class Dark:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`."""
+    """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`.
+
+    `head_seen_s` and `tail_seen_s` are up to when light and supply of that lamp are both told.
+    """
 
     at_s: float
     fix: Fix | Missing
     fix_at_s: float
     head: Light | Missing
     tail: Light | Missing
+    head_supply: Supply | Missing
+    tail_supply: Supply | Missing
+    head_seen_s: float
+    tail_seen_s: float
     tether: Tether | Missing
     engine: Engine | Missing
     nearby: Nearby | Missing

@@ -16,6 +16,7 @@ from itertools import count
 from msgspec import structs
 
 from firmware.config import Config, fix_settings, load, parse, with_floor
+from firmware.config_parts import Tether as TetherPart
 from firmware.epochs import distance_m
 from firmware.fixes import EpochReport, FixTracker
 from firmware.readings import (
@@ -28,6 +29,7 @@ from firmware.readings import (
     Reading,
     Request,
     RtcTime,
+    Supply,
     Tether,
     TetherState,
     Value,
@@ -56,7 +58,9 @@ MOVED_M = 1000.0
 
 _REFUSED = ("eio", "nack", "hang")
 _COUNTS_PER_LUX = 1.2  # BH1750, at its default measurement time
-_FULL_LUX = 65_535 / _COUNTS_PER_LUX
+_FULL_LUX = {"bh1750": 121_500.0, "tcs34725": 25_000.0, "tsl2591": 84_000.0}
+_SUN_LUX = 120_000.0  # what the others still count
+SUPPLY_V = 13.8  # of a sled whose engine runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,15 @@ address = 0x29
 [light.ambient]
 chip = "bh1750"
 address = 0x5C
+[adc]
+chip = "ads1115"
+address = 0x48
+[supply.head]
+input = 0
+open_v = 1
+[supply.tail]
+input = 1
+open_v = 1
 [rtc]
 chip = "ds3231"
 address = 0x68
@@ -235,6 +248,7 @@ class _Bench:
         elif order == _RTC:
             yield from self._rtc(at_s)
         elif order == _LIGHTS:
+            yield from self._supplies(at_s)
             for eye in self._eyes:
                 source = f"{eye.chip}@{self._bus}:0x{eye.address:02x}"
                 value = self._light(eye, at_s)
@@ -249,16 +263,56 @@ class _Bench:
 
     def _tether(self, at_s: float) -> Iterator[tuple[float, Reading]]:
         if self._config.tether is not None:
-            tether = Tether(self._seen_tether(self._config.tether.contact == "closed_when_in"))
-            yield at_s, Reading(Channel.TETHER, tether, at_s, PINS, CONTACT_FRESH_S)
+            value: Value = Tether(self._seen_tether(self._config.tether))
+            source = PINS
+            if self._config.tether.input is not None and self._config.adc is not None:
+                source = f"{self._adc_source()}:{self._config.tether.input}"
+                fault = self._adc_fault()
+                value = value if fault is None else fault
+            yield at_s, Reading(Channel.TETHER, value, at_s, source, CONTACT_FRESH_S)
 
-    def _seen_tether(self, is_closed_when_in: bool) -> TetherState:
-        """What a plain switch shows: a broken wire looks open, a shorted one closed."""
+    def _seen_tether(self, tether: TetherPart) -> TetherState:
+        """What the switch shows: a plain one takes a broken wire for an open contact, and a shorted
+        one for a closed contact; a supervised loop tells them all apart."""
         state = self._world.tether
-        if state in (TetherState.IN, TetherState.OUT):
+        if state in (TetherState.IN, TetherState.OUT) or tether.input is not None:
             return state
+        is_closed_when_in = tether.contact == "closed_when_in"
         is_in = (state is TetherState.SHORT) == is_closed_when_in
         return TetherState.IN if is_in else TetherState.OUT
+
+    def _supplies(self, at_s: float) -> Iterator[tuple[float, Reading]]:
+        """Whether the lamps' wires have their voltage, as pins or the converter see it."""
+        supplies = self._config.supply
+        for channel, part, lamp in (
+            (Channel.SUPPLY_HEAD, supplies.head, self._world.head),
+            (Channel.SUPPLY_TAIL, supplies.tail, self._world.tail),
+        ):
+            if part is None:
+                continue
+            value: Value = Supply(lamp.has_supply)
+            source = PINS
+            if part.input is not None and self._config.adc is not None:
+                source = f"{self._adc_source()}:{part.input}"
+                volts = part.open_v or 0.0 if lamp.is_open else SUPPLY_V * lamp.has_supply
+                is_open = lamp.is_open and part.open_v is not None
+                fault = self._adc_fault()
+                value = Supply(lamp.has_supply, volts, is_open) if fault is None else fault
+            yield at_s, Reading(channel, value, at_s, source, LIGHT_FRESH_S)
+
+    def _adc_source(self) -> str:
+        adc = self._config.adc
+        assert adc is not None  # asked for a fitted one only
+        return f"{adc.chip}@{self._bus}:0x{adc.address:02x}"
+
+    def _adc_fault(self) -> Missing | None:
+        """Why the converter says nothing, where it fails."""
+        adc = self._config.adc
+        fault = self._world.faults.get((self._bus, adc.address)) if adc is not None else None
+        if fault is None or adc is None:
+            return None
+        why = Why.NO_ANSWER if fault in _REFUSED else Why.NOT_TRUSTED
+        return Missing(why, f"{self._bus}: 0x{adc.address:02x} fails ({fault})")
 
     def _rtc(self, at_s: float) -> Iterator[tuple[float, Reading]]:
         rtc = self._config.rtc
@@ -290,7 +344,7 @@ class _Bench:
             lux = lamp.lux
             if eye.chip == "tcs34725":
                 red_share = 0.9 if lamp.is_red else 0.33
-        if lux >= _FULL_LUX:
+        if lux >= _FULL_LUX.get(eye.chip, _SUN_LUX):
             return Missing(Why.SATURATED, "a full count: too much light")
         if fault == "zeros":
             lux = 0.0
