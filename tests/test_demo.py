@@ -68,6 +68,9 @@ def test_the_real_programs_play_a_ride_and_its_journal_replays(tmp_path: Path) -
     assert run.returncode == 0, run.stdout + run.stderr
     assert "SLOW DOWN LIMIT 55" in run.stdout
     assert "replays record for record" in run.stdout
+    assert "whole: " in run.stdout  # fetched through the service port, and proven
+    page = (tmp_path / "ride.html").read_text(encoding="utf-8")
+    assert "350.10(1)(gm)" in page
 
 
 def test_ctrl_c_ends_it_with_the_journal_sealed(tmp_path: Path) -> None:

@@ -19,9 +19,11 @@ from rich.console import Console
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
-from firmware.journal.reader import boots
+from firmware.journal.reader import boots, start
 
-DRIVE = Path(__file__).parent.parent / "demo" / "demo.drive"
+FOLDER = Path(__file__).parent.parent / "demo"
+DRIVE = FOLDER / "demo.drive"
+PARKED = FOLDER / "parked.drive"
 
 START_S = 15.0
 """The longest that the daemon may take to open its feed, on a slow machine."""
@@ -53,7 +55,8 @@ def demo(
     """Starts the real daemon on simulated wires, its glass in this terminal, and its live page.
 
     A car's recorded drive into the dusk, a night on a lake, a race start: at 20 times the pace it
-    takes two minutes. Ctrl-C ends it at any moment, with the journal sealed.
+    takes two minutes. Ctrl-C ends it at any moment, with the journal sealed. Then the journal is
+    judged again, fetched through the service port, proven whole, and reported as ride.html.
 
     For example: [bold]sledwarden demo --speed 40[/bold]
     """
@@ -63,7 +66,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="sledwarden-") as folder:
         feed = Path(folder) / "feed.sock"
         with log_path.open("w") as log, _daemon(drive, speed, journal, feed, log) as unit:
-            _wait_for_feed(unit, feed, log_path)
+            _wait_for(unit, feed, log_path)
             with _page(feed, log) as address:
                 _say_page(address, opens=not no_browser)
                 was_cut_short = _watch(unit, feed, address)
@@ -73,7 +76,7 @@ def demo(
                 f"the daemon ended with {unit.returncode}.",
                 f"Its last words: {_tail(log_path)}",
             )
-    _conclude(journal, log_path, was_cut_short)
+    _conclude(into, journal, was_cut_short)
 
 
 @contextmanager
@@ -144,13 +147,14 @@ def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         process.wait()
 
 
-def _wait_for_feed(unit: subprocess.Popen[bytes], feed: Path, log_path: Path) -> None:
+def _wait_for(program: subprocess.Popen[bytes], sign: Path, log_path: Path) -> None:
+    """Waits until a program that was started shows its socket or its port."""
     clock = Clock()
     until_s = clock.mono_s() + START_S
-    while not feed.exists():
-        if unit.poll() is not None or clock.mono_s() > until_s:
+    while not sign.exists():
+        if program.poll() is not None or clock.mono_s() > until_s:
             raise SledwardenError(
-                str(log_path), "the daemon did not start.", f"Its last words: {_tail(log_path)}"
+                str(log_path), "a program did not start.", f"Its last words: {_tail(log_path)}"
             )
         clock.sleep(0.05)
 
@@ -178,18 +182,54 @@ def _watch(unit: subprocess.Popen[bytes], feed: Path, address: str) -> bool:
     return False
 
 
-def _conclude(journal: Path, log_path: Path, was_cut_short: bool) -> None:
-    """Says what was kept and judges it again, which must give the same record for record."""
+def _conclude(into: Path, journal: Path, was_cut_short: bool) -> None:
+    """What a person does after a ride: judges it again, fetches it, proves it and reports it."""
     boot = boots(journal)[-1]
     if was_cut_short:
         console.print("Ended by hand; the journal is sealed.")
-    console.print(f"The journal of this ride is {boot}, the daemon's own words are in {log_path}.")
-    console.print(f"Judged again from its readings: sledwarden replay {boot}", highlight=False)
+    console.print(f"The journal of this ride is {boot}.", highlight=False)
+    _say_and_run("Judged again from its readings:", "replay", str(boot))
+    rides, unit = into / "rides", start(boot).unit
+    _fetch(journal, unit, rides)
+    kept = rides / unit / boot.name
+    _say_and_run("Proven whole:", "verify", str(kept))
+    page = into / "ride.html"
+    _say_and_run("Reported:", "report", str(kept), "-o", str(page), "--force")
+    console.print(f"Open {page} in any browser.", highlight=False)
+
+
+def _fetch(journal: Path, unit_id: str, rides: Path) -> None:
+    """The sled is switched on again beside the desk, and its journal comes through its port."""
+    with (
+        tempfile.TemporaryDirectory(prefix="sledwarden-") as folder,
+        (journal.parent / "parked.log").open("w") as log,
+    ):
+        feed, port = Path(folder) / "feed.sock", Path(folder) / "port"
+        with _daemon(PARKED, 1.0, journal, feed, log) as unit:
+            _wait_for(unit, feed, Path(log.name))
+            link = subprocess.Popen(
+                [
+                    sys.executable, "-m", "firmware.link.main", "--feed", str(feed),
+                    "--journal", str(journal), "--unit", unit_id, "--pty", str(port), "--open",
+                ],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            try:
+                _wait_for(link, port, Path(log.name))
+                _say_and_run(
+                    "Fetched through the service port:",
+                    "download", "--port", str(port), "--into", str(rides),
+                )  # fmt: skip
+            finally:
+                _end(link, signal.SIGTERM)
+
+
+def _say_and_run(words: str, *arguments: str) -> None:
+    """Says the command that a person would give, and gives it; ends the demo where it fails."""
+    console.print(f"\n[bold]{words}[/bold] sledwarden {' '.join(arguments)}", highlight=False)
     sys.stdout.flush()
-    again = subprocess.run(
-        [sys.executable, "-m", "host_tools.cli", "replay", str(boot)], check=False
-    )
-    if again.returncode != 0:
+    done = subprocess.run([sys.executable, "-m", "host_tools.cli", *arguments], check=False)
+    if done.returncode != 0:
         raise typer.Exit(1)
 
 
