@@ -34,6 +34,7 @@ PARTS = {
     "export": Part("host_tools.commands.export", "Writes a ride for other tools: GPX, KML, CSV."),
     "report": Part("host_tools.commands.report", "Makes one page of a ride, to open anywhere."),
     "download": Part("host_tools.commands.download", "Fetches what is new of a unit's journal."),
+    "check": Part("host_tools.commands.check", "Tells how each part of a running unit does."),
     "units": Part("host_tools.commands.units", "Lists the units that were downloaded."),
     "law": Part(
         "host_tools.commands.law", "Tells what each paragraph asks, and how it is covered."
