@@ -39,6 +39,7 @@ PARTS = {
     "law": Part(
         "host_tools.commands.law", "Tells what each paragraph asks, and how it is covered."
     ),
+    "mode": Part("host_tools.commands.mode", "Sets a race or another mode on a unit that stands."),
     "zones": Part("host_tools.commands.zones", "Builds zone packs and asks what lies near."),
 }
 
