@@ -310,10 +310,7 @@ def test_at_rest_the_static_receivers_stand_still() -> None:
         assert {fix.speed_mps for fix in fixes[12:]} == {0.0}
 
 
-SHORT = ("et-332.log", "isync.log", "nmea-rtk.log", "telit-pls83-w.log", "tcp-torture.log")
-
-
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_source_reads_the_same_over_a_serial_line(name: str) -> None:
     octets = (FOLDER / name).read_bytes()
     wanted = [
