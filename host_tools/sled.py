@@ -70,7 +70,7 @@ MAX_INDEX_BYTES = 1 << 24
 _HEADER_BYTES = Header.SIZE
 _SEQUENCE_AT = 6  # in the header: op, flags, length (2), group (2), sequence, command
 _LOST = (SMPTransportDisconnected, OSError, termios.error)
-_GARBLED = (SMPException, SMPClientException, ValueError)
+_GARBLED = (SMPException, SMPClientException, ValueError, AssertionError)  # smp asserts lengths
 
 _T = TypeVar("_T", bound=Struct)
 
@@ -248,7 +248,7 @@ class Sled:
         words = error.rsn or f"it answered with SMP error {code} of group {group.get('group')}."
         if group.get("group") == GroupId.FILE_MANAGEMENT and code in set(FS_MGMT_ERR):
             words = f"{FS_MGMT_ERR(code).name.replace('_', ' ').lower()}."
-        elif not error.rsn and code in set(MGMT_ERR):
+        elif error.err is None and not error.rsn and code in set(MGMT_ERR):
             words = f"it refused: {MGMT_ERR(code).name}."
         return RefusedError(str(self.way), words, code=code)
 

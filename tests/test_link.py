@@ -211,6 +211,7 @@ def test_a_question_that_nobody_answers_is_taken_away_and_not_asked_at_once_agai
     rig.clock.shift_s += QUESTION_S
     rig.wait(lambda: rig.rider.prompts == [OPEN_QUESTION, ""])
     assert rig.rider.prompt == ""
+    rig.wait(lambda: rig.door.state is not None and rig.door.state.prompt == "")
     assert rig.door.ask() is False
     rig.clock.shift_s += QUIET_S
     rig.wait(rig.door.ask)

@@ -108,7 +108,7 @@ def test_a_frame_that_says_it_is_endless_is_not_kept() -> None:
     cutter = FrameCutter()
     begin = b"\x06\x09" + b"/////" + b"A" * 115 + b"\n"  # a length of 65,535
     assert cutter.cut(begin) == []
-    for _ in range(1000):
+    for _ in range(50):
         assert cutter.cut(b"\x04\x14" + b"A" * 120 + b"\n") == []
     assert cutter._decoder is None
     assert cutter.cut(framed(ECHO)) == [ECHO]

@@ -97,6 +97,17 @@ def test_a_cut_segment_is_told_as_far_as_its_seals_vouch(tmp_path: Path) -> None
     assert sizes == sorted(sizes)
 
 
+def test_a_closed_segment_that_somebody_went_on_with_is_closed_no_more(tmp_path: Path) -> None:
+    written(tmp_path / "journal")
+    listing = Listing(tmp_path / "journal")
+    (whole,) = listing.all()
+    with whole.path.open("ab") as file:
+        file.write(b"more")
+    (one,) = listing.all()
+    assert not one.is_closed
+    assert one.size_bytes < whole.size_bytes
+
+
 def test_the_owner_is_the_one_who_sealed_last(tmp_path: Path) -> None:
     listing = Listing(tmp_path / "journal")
     assert listing.owner() == Owner()

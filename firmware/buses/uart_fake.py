@@ -4,7 +4,6 @@ of the product."""
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import select
 import tempfile
@@ -163,7 +162,7 @@ class FakePort:
 
     def _end(self) -> int:
         if self._ends is None:
-            raise BusError(self.port, "the host was unplugged.", os.strerror(errno.ENODEV))
+            raise BusError(self.port, "the host was unplugged.")
         return self._ends[0]
 
     def _room(self, wanted: int) -> int:
