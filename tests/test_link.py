@@ -694,7 +694,12 @@ def test_a_client_that_reads_nothing_costs_the_others_nothing(
             pass  # the unit reads no further ahead: the line is full
         os.set_blocking(line, True)
         (way,) = (one for one in rig.link.ways if isinstance(one, SerialWay))
-        rig.wait(lambda: len(way._outbox) > 0)
+        carried = [-1] * 40  # 0.2 s in which nothing moved: the line is full
+        rig.wait(
+            lambda: (
+                way._outbox and (carried.append(rig.port.carried) or len(set(carried[-40:])) == 1)
+            )
+        )
         assert len(way._outbox) < 4 * LONGEST_REPLY_BYTES
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.settimeout(5)
