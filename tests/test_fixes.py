@@ -384,6 +384,14 @@ def test_the_error_of_place_is_of_gst_else_hdop_else_ten_metres(ride: Ride) -> N
     assert fix.error_m == pytest.approx(3.0)
 
 
+def test_a_gst_of_nothing_is_no_estimate(ride: Ride) -> None:
+    ride.gga(36000, 0.0)
+    for lat_m, lon_m, error_m in ((0.0, 0.0, 3.0), ("", 2.0, 3.0), (0.3, 0.4, 0.5)):
+        ride.say(signed(f"GPGST,{clock(36000)},,,,,{lat_m},{lon_m},4.0"))
+        (fix,) = ride.rmc(36000, 20.0, 0.0, after_s=0.0)
+        assert fix.error_m == pytest.approx(error_m)
+
+
 def test_hdop_is_forgotten_after_ten_seconds(ride: Ride) -> None:
     ride.gga(36000, 0.0)
     (fix,) = ride.rmc(36000, 20.0, 0.0, after_s=0.0)

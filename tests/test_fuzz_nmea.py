@@ -6,10 +6,15 @@ import random
 
 import pytest
 from fuzz_nmea import Line, good_count, mutated, run, signed
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from firmware import nmea
 from firmware.fixes import FixTracker
 from firmware.readings import Channel, Fix, Reading
+from firmware.receiver_setup import ReceiverSetup
+from firmware.receivers import Replies, sentence, ubx
+from firmware.signals import Signals
 
 
 def test_twenty_thousand_mutated_sentences_break_nothing() -> None:
@@ -42,3 +47,31 @@ def test_a_fix_beyond_physics_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FixTracker, "feed", lambda *_: [reading])
     with pytest.raises(AssertionError, match="beyond physics"):
         Line().feed(b"\r\n")
+
+
+PIECES = st.one_of(
+    st.binary(max_size=60),
+    st.text("$*,0123456789ABCGPRMS\r\n", max_size=60).map(str.encode),
+    st.builds(sentence, st.text("GPSV,0123456789", min_size=1, max_size=40)),
+    st.builds(ubx, st.integers(0, 255), st.integers(0, 255), st.binary(max_size=40)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=12), st.data())
+def test_any_bytes_cut_anywhere_break_no_reader_and_give_the_same(
+    pieces: list[bytes], data: st.DataObject
+) -> None:
+    stream = b"".join(pieces)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=6).map(sorted))
+    whole, cut = Replies(), Replies()
+    setup, signals, line = ReceiverSetup(9600, 10.0), Signals(), Line()
+    found = whole.cut(stream + b"\r\n" * 600)
+    parts: list[bytes] = []
+    for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(stream)], strict=True)):
+        parts += cut.cut(stream[begin:end])
+        setup.turn(stream[begin:end], number, number * 0.7)
+        signals.hear(stream[begin:end], number * 0.7)
+    parts += cut.cut(b"\r\n" * 600)
+    assert parts == found
+    line.feed(stream + b"\r\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -205,6 +206,23 @@ def test_every_supported_baud_rate_opens(receiver: FakeReceiver, baud: int) -> N
     with closing(Uart(receiver.port, baud)) as uart:
         receiver.write(b"$GP")
         assert uart.read(5.0) == b"$GP"
+
+
+def test_the_baud_rate_of_an_open_port_is_changed_and_what_came_is_kept(
+    receiver: FakeReceiver,
+) -> None:
+    with closing(Uart(receiver.port, 9600)) as uart:
+        receiver.write(b"$GP")
+        uart.set_baud(38400)
+        assert uart.read(5.0) == b"$GP"
+        assert termios.tcgetattr(uart.fileno())[4:6] == [termios.B38400, termios.B38400]
+
+
+def test_a_baud_rate_can_t_be_changed_on_a_port_that_is_gone(receiver: FakeReceiver) -> None:
+    with closing(Uart(receiver.port, 9600)) as uart:
+        receiver.unplug()
+        with pytest.raises(BusError, match="the receiver was unplugged"):
+            uart.set_baud(38400)
 
 
 def test_bytes_pass_unchanged_in_both_directions_of_the_line_discipline(

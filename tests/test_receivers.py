@@ -143,7 +143,7 @@ def test_the_baud_rate_is_found_wherever_it_is(baud: int) -> None:
 def test_a_receiver_that_ignores_all_works_at_its_own_rate_and_is_told_of_once() -> None:
     with bench(Chip, baud=9600) as one:
         one.until(lambda _: bool(one.notes))
-        one.pass_time(40.0)
+        one.pass_time(15.0)
         assert [note for note in one.notes if "request" in note] == [
             "the receiver answers no request: it works at its own rate"
         ]
@@ -165,7 +165,7 @@ def test_a_receiver_that_answers_and_does_nothing_is_told_of_once() -> None:
 
     with bench(lambda: Stubborn(baud=38400, rate_hz=0.5)) as one:
         one.until(lambda _: bool(one.notes))
-        one.pass_time(30.0)
+        one.pass_time(12.0)
         assert one.notes == [
             "the receiver does not do the rate it is asked for: it works at its own"
         ]
@@ -184,6 +184,20 @@ def test_a_line_that_can_t_be_made_faster_carries_what_it_can() -> None:
         before = one.receiver.dropped
         one.pass_time(5.0)
         assert one.receiver.dropped == before
+
+
+def test_a_receiver_that_does_not_follow_to_a_faster_line_is_met_again_on_the_old_one() -> None:
+    class Steadfast(UbloxChip):
+        def _configure(self, kind: int, payload: bytes) -> bool:
+            return kind == 0x00 or super()._configure(kind, payload)  # CFG-PRT: said and not done
+
+    with bench(lambda: Steadfast(baud=9600), baud=9600) as one:
+        one.until(lambda _: "the receiver gives 1 Hz of 10" in one.notes)
+        assert one.receiver.chip.baud == 9600
+        assert one.receiver.chip.every["GSV"] == 0
+        before = len(one.fixes)
+        one.pass_time(4.0)
+        assert len(one.fixes) > before
 
 
 def test_a_receiver_that_forgets_its_rate_is_asked_again() -> None:

@@ -38,6 +38,15 @@ _WHAT = {
 _FAILED = ("the port failed: {said}.", "Look at its cable.")
 
 
+def _number_of(error: Exception) -> int | None:
+    """The errno: where configuring fails, only the exception beneath pyserial's has it."""
+    beneath = error.__context__
+    if isinstance(beneath, termios.error):
+        number: int = beneath.args[0]
+        return number
+    return error.errno if isinstance(error, OSError) else None
+
+
 class Uart:
     """An open serial port, 8 data bits, no parity, locked against other programs.
 
@@ -54,10 +63,7 @@ class Uart:
         try:
             self._serial = serial.Serial(port, baud, timeout=0, exclusive=True)
         except serial.SerialException as error:
-            # Where configuring fails, only the exception beneath this one has the errno.
-            beneath = error.__context__
-            number = beneath.args[0] if isinstance(beneath, termios.error) else error.errno
-            raise self._bus_error(number, str(error)) from error
+            raise self._bus_error(_number_of(error), str(error)) from error
         except OSError as error:
             raise self._lost(error) from error
         except ValueError as error:
@@ -85,10 +91,8 @@ class Uart:
         """Goes on at another baud rate; raises `BusError` where the port can't."""
         try:
             self._serial.baudrate = baud
-        except termios.error as error:
-            raise self._bus_error(error.args[0], str(error)) from error
-        except OSError as error:  # pyserial's own fault is one too
-            raise self._bus_error(error.errno, str(error)) from error
+        except (serial.SerialException, ValueError) as error:
+            raise self._bus_error(_number_of(error), str(error)) from error
 
     def fileno(self) -> int:
         """The descriptor, for who waits for several lines at once."""

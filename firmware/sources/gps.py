@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import closing
 
@@ -12,6 +13,8 @@ from firmware.fixes import FixSettings, FixTracker
 from firmware.readings import Channel, Missing, Reading, Why
 from firmware.receiver_setup import ReceiverSetup
 from firmware.sources.base import Post
+
+log = logging.getLogger("sledwarden.gps")
 
 RETRY_S = 1.0
 SILENCE_S = 3.0  # the slowest receiver supported sends every 2 s
@@ -112,8 +115,12 @@ class Gps:
         if unsent:
             unsent = unsent[uart.write(unsent) :]
         if order.baud is not None:
-            self._line_baud = order.baud
-            uart.set_baud(order.baud)
+            try:
+                uart.set_baud(order.baud)
+            except BusError as error:  # a rate that this port can't do: the next one is tried
+                log.info("%s", error)
+            else:
+                self._line_baud = order.baud
         if order.note:
             tracker.say(order.note)
         tracker.setup = setup.words
