@@ -23,6 +23,7 @@ class Clock:
         self._origin_s = time.monotonic() if from_zero else 0.0
         self._scaled = from_zero
         self._is_held = False
+        self._stepped = timedelta(0)
 
     def hold(self) -> None:
         """Holds a simulation's time at 0.0 until `release`; waits still pass."""
@@ -55,7 +56,11 @@ class Clock:
 
     def system_utc(self) -> datetime:
         """The system's date, which may be wrong by decades on a Pi without a network."""
-        return datetime.now(UTC)
+        return datetime.now(UTC) + self._stepped
+
+    def step_utc(self, seconds: float) -> None:
+        """Steps the system's date of a simulation, as a bad time server does."""
+        self._stepped += timedelta(seconds=seconds)
 
 
 class ManualClock(Clock):
@@ -74,10 +79,6 @@ class ManualClock(Clock):
         self._now_s += ride_s
         self._utc += timedelta(seconds=ride_s)
 
-    def step_utc(self, seconds: float) -> None:
-        """Steps the system's date, as a bad time server does."""
-        self._utc += timedelta(seconds=seconds)
-
     def wait(self, event: threading.Event, ride_s: float) -> bool:
         if not event.is_set():
             self.advance(ride_s)
@@ -87,4 +88,4 @@ class ManualClock(Clock):
         self.advance(ride_s)
 
     def system_utc(self) -> datetime:
-        return self._utc
+        return self._utc + self._stepped

@@ -209,6 +209,7 @@ def _run(plan: Plan, speed: float) -> int:
             journal=journal,
             feed=_feed(plan, unit, clock),
             scout=fitted.scout,
+            rtc=fitted.rtc,
             on_started=begin_the_world,
         )
     log.info("ended: %s", why)

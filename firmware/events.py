@@ -67,8 +67,8 @@ def _grow(one: _Open, finding: Finding, at_s: float) -> tuple[_Open, bool]:
     """The event with this finding taken in, and whether it has just become sure."""
     event = one.event
     if finding.value is not None:
-        # A lamp's worst value is its lowest; a speed's is its highest.
-        worse = max if finding.unit in ("mph", "km/h") else min
+        # A lamp's worst value is its lowest; a speed's, and a clock's, is its highest.
+        worse = max if finding.unit in ("mph", "km/h", "s") else min
         event = replace(
             event, peak=finding.value if event.peak is None else worse(event.peak, finding.value)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
@@ -118,3 +119,40 @@ class Event:
     unit: str
     is_sure: bool
     end_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Whose date it is from here on: `gps`, `rtc` (the battery clock) or `none`.
+
+    `utc` was the date at `mono_s`, to `error_s`, which grows by `growth_ppm` with the seconds away
+    from it on either side; so it dates every record of its boot, those before it too. `step_s` is
+    how far the date moved from what it was taken for before. Absent: what there is not.
+    """
+
+    source: Literal["gps", "rtc", "none"]
+    mono_s: float
+    utc: datetime | None = None
+    error_s: float | None = None
+    growth_ppm: float = 0.0
+    step_s: float | None = None
+    boot_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """The tether is out while the engine runs or the sled moves, from its start to its end.
+
+    `speed_mps` is that at the pull; `run_on_m` and `run_on_s` how far and how long the sled went on
+    until the engine was off and it stood, or until the cap was back, as `ended` says: `stopped`,
+    `attached`, or `unknown` where the tether is no longer seen. They are absent, like the speed,
+    where there was no fix to tell them by. `end_s` is absent while it lasts.
+    """
+
+    start_s: float
+    is_running: bool | None = None
+    speed_mps: float | None = None
+    end_s: float | None = None
+    run_on_s: float | None = None
+    run_on_m: float | None = None
+    ended: str = ""

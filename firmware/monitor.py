@@ -18,9 +18,21 @@ from firmware.alerting import Alerts
 from firmware.config import Config
 from firmware.config_parts import Ambient
 from firmware.events import Events
-from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
+from firmware.findings import (
+    Alert,
+    Anchor,
+    Cues,
+    Event,
+    Finding,
+    HapticCue,
+    LightCue,
+    Pull,
+    ToneCue,
+    Verdict,
+)
 from firmware.law import Clause, Law
 from firmware.parts import load
+from firmware.pulls import Pulls
 from firmware.readings import (
     Channel,
     Engine,
@@ -40,7 +52,7 @@ from firmware.readings import (
 from firmware.requests import Effect, Requests
 from firmware.rules.base import Rule, Snapshot
 from firmware.sky import Sky
-from firmware.timekeeper import Timekeeper
+from firmware.timekeeper import CONFLICT_S, Timekeeper
 from firmware.units import mph
 from firmware.zones import Nearby
 
@@ -50,16 +62,27 @@ JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
 
 
+CLOCK = "clock"
+"""The other one: that the battery clock and the satellites say the same; it raises no alert."""
+
 _KEPT = Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
+
+
+PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
+"""What a pull of the tether is told by."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a step brought: each change with the instant at which it came, in order."""
+    """What a step brought: each change with the instant at which it came, in order.
+
+    `notes` are for the journal alone: whose date it is, and pulls of the tether.
+    """
 
     findings: list[tuple[float, Finding]] = field(default_factory=list)
     alerts: list[tuple[float, Alert]] = field(default_factory=list)
     events: list[tuple[float, Event]] = field(default_factory=list)
+    notes: list[tuple[float, Anchor | Pull]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -125,6 +148,9 @@ class Monitor:
             channel: Held(Missing(Why.STARTING if channel in fitted else Why.NOT_FITTED))
             for channel in Channel
         }
+        self._pulls = Pulls()
+        self._pull_channels = PULL_CHANNELS if Channel.TETHER in fitted else frozenset()
+        self._is_pull_due = False
         self.nearby: Nearby | Missing = Missing(Why.STARTING)
         self._refresh_nearby()
         self.dark = sky.judge(None, 0.0)
@@ -157,6 +183,7 @@ class Monitor:
         """Lets time pass up to power-off and ends the events that are open."""
         outcome = self.advance(at_s)
         outcome.events += [(at_s, event) for event in self.events.end(at_s)]
+        outcome.notes += [(at_s, pull) for pull in self._pulls.end(at_s)]
         return outcome
 
     def cues(self, at_s: float) -> Cues:
@@ -228,6 +255,7 @@ class Monitor:
     def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
         """Puts a new word in the place of the last; returns the clauses that look at it."""
         self.held[channel] = held
+        self._is_pull_due = self._is_pull_due or channel in self._pull_channels
         touched = list(self._by_channel[channel])
         match held.value:
             case Fix() as fix:
@@ -295,7 +323,8 @@ class Monitor:
                     self._judge(watched, now, outcome)
         duties = {**self.findings, JOURNAL: self._journal_duty()}
         outcome.alerts += [(at_s, one) for one in self.alerts.follow(duties, at_s)]
-        outcome.events += [(at_s, one) for one in self.events.follow(self.findings, at_s)]
+        outcome.events += [(at_s, one) for one in self.events.follow(self._with_clock(), at_s)]
+        self._note(at_s, outcome)
         self.next_due_s = min(
             self.sky.due_s(),
             self._turns_s,
@@ -305,6 +334,27 @@ class Monitor:
             *[held.lapses_s for held in self.held.values()],  # lists: half a generator's time
             *[one.memory.due_s for one in self._watched],
         )
+
+    def _with_clock(self) -> dict[str, Finding]:
+        """The findings, and with them the conflict of the two clocks once both were heard."""
+        ahead_s = self.timekeeper.rtc_ahead_s
+        if ahead_s is None:
+            return self.findings
+        is_apart = abs(ahead_s) > CONFLICT_S
+        verdict = Verdict.UNSURE if is_apart else Verdict.COMPLIANT
+        side = "ahead of" if ahead_s > 0 else "behind"
+        why = f"the battery clock is {abs(ahead_s):.0f} s {side} the satellites"
+        found = Finding(CLOCK, verdict, why, abs(ahead_s), CONFLICT_S, "s", topic=CLOCK)
+        return {**self.findings, CLOCK: found}
+
+    def _note(self, at_s: float, outcome: Outcome) -> None:
+        """Notes whose date it is where that has changed, and a pull of the tether."""
+        anchor = self.timekeeper.anchor()
+        if anchor is not None:
+            outcome.notes.append((at_s, anchor))
+        if self._is_pull_due:
+            self._is_pull_due = False
+            outcome.notes += [(at_s, one) for one in self._pulls.follow(self._snapshot(at_s))]
 
     def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
         watched.memory, finding = watched.rule.judge(watched.memory, now, watched.clause)

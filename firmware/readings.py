@@ -158,10 +158,15 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class RtcTime:
-    """The date that the battery clock keeps, and its error in seconds."""
+    """The date that the battery clock keeps, and its error in seconds.
+
+    `drift_ppm` is how much it gained on the satellites' date from when it was set until it was
+    last set by it; absent until then.
+    """
 
     utc: datetime
     error_s: float
+    drift_ppm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

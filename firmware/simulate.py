@@ -23,7 +23,18 @@ from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.readings import Channel, Fix, Reading, Request, TetherState
-from firmware.script import Action, Button, Drive, Fault, Mode, Plug, PowerCut, RtcSet, Send
+from firmware.script import (
+    Action,
+    Button,
+    ClockStep,
+    Drive,
+    Fault,
+    Mode,
+    Plug,
+    PowerCut,
+    RtcSet,
+    Send,
+)
 from firmware.sources.adc_ads1115 import Loop, Wiring
 from firmware.sources.base import Post
 from firmware.sources.drive import SUPPLY_V, tracker, with_modes
@@ -147,9 +158,11 @@ class Stage:
             case Mode(name=name, is_on=is_on):
                 request = Request("mode", f"{name} {'on' if is_on else 'off'}", "drive")
                 post(Reading(Channel.REQUEST, request, self._clock.mono_s(), "drive"))
+            case ClockStep(step_s=step_s):
+                self._clock.step_utc(step_s)  # which the unit must not notice
             case PowerCut():
                 os.kill(os.getpid(), signal.SIGKILL)  # nothing of ours runs after a power cut
-            case _:  # a step of the system's date: the unit never asks for that date
+            case _:
                 self._show_contacts()
                 self._show_lights(at_s)
 

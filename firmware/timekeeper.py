@@ -11,9 +11,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from firmware.dates import believable_date
+from firmware.findings import Anchor
 from firmware.readings import Fix, RtcTime
 
 GPS_ERROR_S = 0.5
@@ -22,27 +24,80 @@ GPS_ERROR_S = 0.5
 DRIFT_S_PER_S = 20e-6
 """A Pi's crystal: 20 parts in a million, 1.7 s a day."""
 
+STEP_S = 1.0
+"""A date that moves by more than this is anchored anew, and does not agree with the ones before."""
+
+ANCHOR_S = 600.0
+"""How often the satellites' date is anchored anew, so that the crystal's drift stays small."""
+
+AGREED = 5
+"""So many dates of the satellites in a row that agree are worth setting the battery clock by."""
+
+CONFLICT_S = 60.0
+"""The battery clock and the satellites further apart than this are in conflict."""
+
 
 @dataclass(slots=True)
 class Timekeeper:
-    """Keeps the pin; told the readings, asked for the date."""
+    """Keeps the pin; told the readings, asked for the date.
+
+    `rtc_ahead_s` is by how much the battery clock was ahead of the satellites when both were last
+    heard; absent while they were not.
+    """
 
     floor: date
-    source: str = "none"
+    source: Literal["gps", "rtc", "none"] = "none"
+    rtc_ahead_s: float | None = None
+    _agreeing: int = 0
+    _anchored: tuple[str, float] | None = None
+    _step_s: float | None = None
     _pinned_utc: datetime | None = None
     _pinned_s: float = 0.0
     _error_s: float = 0.0
 
     def take_fix(self, fix: Fix, mono_s: float) -> None:
         """Pins the date of a fix; a fix without a date leaves the pin where it is."""
-        if fix.utc is not None:
-            self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
+        if fix.utc is None:
+            return
+        before = self.utc(mono_s)
+        if before is not None:
+            step_s = (fix.utc - before).total_seconds()
+            if self.source == "rtc":
+                self.rtc_ahead_s = -step_s
+            self._note_step(step_s)
+        self._agreeing += 1
+        self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
 
     def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
         """Pins the battery clock's date where no satellite has given one."""
         day = rtc.utc.date()
+        if self.source == "gps":
+            self.rtc_ahead_s = (rtc.utc - self._expected(mono_s)).total_seconds()
         if self.source != "gps" and believable_date(day, self.floor) == day:
             self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether the satellites' date has agreed with itself often enough to set a clock by."""
+        return self._agreeing >= AGREED
+
+    def anchor(self) -> Anchor | None:
+        """The date anchored, where its source has changed, it has stepped, or ten minutes passed
+        since the last one; told once."""
+        if self._anchored is not None:
+            source, mono_s = self._anchored
+            has_stepped = self._step_s is not None
+            is_due = self.source == "gps" and self._pinned_s >= mono_s + ANCHOR_S
+            if source == self.source and not has_stepped and not is_due:
+                return None
+        self._anchored = (self.source, self._pinned_s)
+        step_s, self._step_s = self._step_s, None
+        if self._pinned_utc is None:
+            return Anchor(self.source, self._pinned_s)
+        growth_ppm = DRIFT_S_PER_S * 1e6
+        return Anchor(
+            self.source, self._pinned_s, self._pinned_utc, self._error_s, growth_ppm, step_s
+        )
 
     def utc(self, at_s: float) -> datetime | None:
         """The date at a monotonic instant; None while there is none."""
@@ -74,6 +129,18 @@ class Timekeeper:
         left_s = ((turn.astimezone(UTC) - utc) / timedelta(seconds=1) for turn in turns)
         return at_s + min((left for left in left_s if left > 0.0), default=math.inf)
 
-    def _pin(self, utc: datetime, mono_s: float, error_s: float, source: str) -> None:
+    def _expected(self, at_s: float) -> datetime:
+        utc = self.utc(at_s)
+        assert utc is not None  # asked once a date is pinned
+        return utc
+
+    def _note_step(self, step_s: float) -> None:
+        if abs(step_s) > STEP_S:
+            self._step_s = step_s
+            self._agreeing = 0
+
+    def _pin(
+        self, utc: datetime, mono_s: float, error_s: float, source: Literal["gps", "rtc"]
+    ) -> None:
         self._pinned_utc, self._pinned_s = utc, mono_s
         self._error_s, self.source = error_s, source

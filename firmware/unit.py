@@ -9,17 +9,18 @@ from __future__ import annotations
 import logging
 import queue
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from firmware.clock import Clock
-from firmware.findings import Alert, Cues, HapticCue, LightCue, ToneCue
+from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, ToneCue
 from firmware.journal.writer import Health, Journal
 from firmware.monitor import Monitor, Outcome
 from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed
 from firmware.readings import Channel, Fix, Reading, Request
-from firmware.sources.base import Source
+from firmware.sources.base import SettableClock, Source
 from firmware.view import state_of
 
 log = logging.getLogger("sledwarden.unit")
@@ -73,6 +74,7 @@ class Unit:
         self._queue: queue.SimpleQueue[Reading | None] = queue.SimpleQueue()
         self._sources: list[Source] = []
         self._scout: Scout | None = None
+        self._rtc: SettableClock | None = None
         self._journal: Journal | None = None
         self._feed: Feed | None = None
         self._ended_why = ""
@@ -102,13 +104,14 @@ class Unit:
         journal: Journal | None = None,
         feed: Feed | None = None,
         scout: Scout | None = None,
+        rtc: SettableClock | None = None,
         on_started: Callable[[], None] | None = None,
     ) -> str:
         """Starts the sources, judges until `stop`, ends all in order; returns why it ended.
 
         `on_started` is called once every source runs: a simulated world begins then.
         """
-        self._journal, self._feed, self._scout = journal, feed, scout
+        self._journal, self._feed, self._scout, self._rtc = journal, feed, scout, rtc
         self._at_s = self.clock.mono_s()
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
         begin = Reading(Channel.REQUEST, Request("note", "begins to watch", BY), self._at_s, BY)
@@ -163,8 +166,10 @@ class Unit:
             self._feed.push(state_of(self.monitor, self._at_s))
         if reading is None:
             return
-        if isinstance(reading.value, Fix) and self._scout is not None:
-            self._scout.look(reading.value.lat_deg, reading.value.lon_deg)
+        if isinstance(reading.value, Fix):
+            if self._scout is not None:
+                self._scout.look(reading.value.lat_deg, reading.value.lon_deg)
+            self._offer_date()
         elif isinstance(reading.value, Request) and reading.value.action == "restart":
             self._restart(reading.value)
 
@@ -181,6 +186,17 @@ class Unit:
             self._journal.put(alert, at_s, utc, urgent=True)
         for at_s, event in outcome.events:
             self._journal.put(event, at_s, utc, urgent=True)
+        for at_s, note in outcome.notes:
+            if isinstance(note, Anchor):
+                note = replace(note, boot_id=self._journal.boot_id)  # noqa: PLW2901 - the same note
+            self._journal.put(note, at_s, utc, urgent=True)
+
+    def _offer_date(self) -> None:
+        """Lets the battery clock be set once the satellites' date has agreed with itself."""
+        timekeeper = self.monitor.timekeeper
+        utc = timekeeper.utc(self._at_s)
+        if self._rtc is not None and utc is not None and timekeeper.is_agreed:
+            self._rtc.offer(utc, self._at_s)
 
     def _restart(self, request: Request) -> None:
         if self.monitor.is_standing:

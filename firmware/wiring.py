@@ -25,10 +25,11 @@ from firmware.outputs.leds import Leds
 from firmware.parts import load
 from firmware.readings import Channel, Missing, Reading, Why
 from firmware.sources.adc_ads1115 import Loop, SupplySense, TetherLoop
-from firmware.sources.base import Polled, Poller, Post, Source
+from firmware.sources.base import Polled, Poller, Post, SettableClock, Source
 from firmware.sources.buttons import RiderButton
 from firmware.sources.engine import EnginePulses, EngineSense
 from firmware.sources.gps import Gps
+from firmware.sources.rtc_ds3231 import Ds3231
 from firmware.sources.supply import SupplyTap
 from firmware.sources.surroundings import SurroundingsSource
 from firmware.sources.tether import TetherSwitch
@@ -102,6 +103,7 @@ class Fitted:
     outputs: list[Output] = field(default_factory=list)
     scout: SurroundingsSource | None = None
     gps: Gps | None = None
+    rtc: SettableClock | None = None
 
 
 def fit(config: Config, wires: Wires) -> Fitted:
@@ -118,6 +120,7 @@ def fit(config: Config, wires: Wires) -> Fitted:
     chips = _chips(config, wires)
     if chips:
         fitted.sources.append(Poller(wires.i2c.name, chips, clock))
+    fitted.rtc = next((one for one in chips if isinstance(one, Ds3231)), None)
     for channel, make in _contacts(config, wires):
         try:
             fitted.sources.append(make())

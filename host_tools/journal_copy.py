@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -14,7 +15,7 @@ from firmware import __version__
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.errors import JournalError
-from firmware.findings import Finding
+from firmware.findings import Anchor, Finding
 from firmware.journal.record import Start
 from firmware.journal.writer import Journal
 from firmware.law import path_of
@@ -71,7 +72,10 @@ class JournalCopy:
         if reading is not None:
             self._journal.put(reading, at_s, utc)
         for one in told:
-            self._journal.put(one.record, one.at_s, utc, urgent=not isinstance(one.record, Finding))
+            record = one.record
+            if isinstance(record, Anchor):
+                record = replace(record, boot_id=self._journal.boot_id)
+            self._journal.put(record, one.at_s, utc, urgent=not isinstance(one.record, Finding))
 
     def __exit__(
         self,

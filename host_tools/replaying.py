@@ -12,7 +12,7 @@ from firmware import law, monitor
 from firmware.config import Config
 from firmware.epochs import distance_m
 from firmware.errors import SledwardenError
-from firmware.findings import Alert, Event, Finding, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Pull, Verdict
 from firmware.fixes import EpochReport
 from firmware.law import Law
 from firmware.monitor import Monitor, Outcome
@@ -28,10 +28,10 @@ _JUMP_M = 5000.0
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A finding, an alert or an event, with the date and the place at which it came."""
+    """A finding, an alert, an event or a note for the journal, with its date and its place."""
 
     at_s: float
-    record: Finding | Alert | Event
+    record: Finding | Alert | Event | Anchor | Pull
     utc: datetime | None
     lat_deg: float | None
     lon_deg: float | None
@@ -117,14 +117,15 @@ def judge(
 
 
 def _told(outcome: Outcome, core: Monitor) -> Iterator[Told]:
-    if not (outcome.findings or outcome.alerts or outcome.events):
+    if not (outcome.findings or outcome.alerts or outcome.events or outcome.notes):
         return
     fix = core.fix
     lat_deg, lon_deg = (fix.lat_deg, fix.lon_deg) if isinstance(fix, Fix) else (None, None)
-    records: list[tuple[float, Finding | Alert | Event]] = [
+    records: list[tuple[float, Finding | Alert | Event | Anchor | Pull]] = [
         *outcome.findings,
         *outcome.alerts,
         *outcome.events,
+        *outcome.notes,
     ]
     for at_s, record in sorted(records, key=lambda one: one[0]):
         yield Told(at_s, record, core.timekeeper.utc(at_s), lat_deg, lon_deg)

@@ -12,7 +12,7 @@ import pytest
 from daemons import Daemon
 
 from firmware.buses.uart_fake import FakeReceiver
-from firmware.findings import Finding
+from firmware.findings import Anchor, Finding, Verdict
 from firmware.journal import reader, seal
 from firmware.journal.record import Close
 from firmware.readings import Reading
@@ -78,6 +78,55 @@ def test_a_ride_lived_through_is_judged_as_its_replay_and_replays_from_its_journ
     )  # fmt: skip
     assert again.returncode == 0, again.stdout + again.stderr
     assert "replays record for record" in again.stdout
+
+
+def test_a_bus_that_fails_is_told_within_two_seconds_and_comes_back_by_itself(
+    tmp_path: Path,
+) -> None:
+    with Daemon(tmp_path, "--simulate", str(DRIVES / "bus_faults.drive"), "--speed", "8") as daemon:
+        assert daemon.wait(60) == 0, daemon.log
+    lived = [
+        (at_s, one)
+        for at_s, one in reader.read(boot_of(daemon))
+        if isinstance(one, Finding) and at_s > 5.0
+    ]
+    assert {one.clause for _, one in lived} == {"350.09(2)(b)", "350.09(3)"}
+    for clause, faults in (("350.09(2)(b)", [(10, 20), (70, 90)]),
+                           ("350.09(3)", [(30, 40), (50, 60), (70, 90)])):  # fmt: skip
+        found = [(at_s, one.verdict) for at_s, one in lived if one.clause == clause]
+        assert [verdict for _, verdict in found] == [
+            Verdict.UNKNOWN,
+            Verdict.COMPLIANT,
+        ] * len(faults)
+        for (begun_s, ended_s), (lost_s, _), (back_s, _) in zip(
+            faults, found[::2], found[1::2], strict=True
+        ):
+            assert begun_s < lost_s <= begun_s + 2.2, clause
+            # A chip that hung the bus is let be for up to 5 s; one that did not for a quarter.
+            assert ended_s < back_s <= ended_s + (6.5 if begun_s == 70 else 2.0), clause
+
+
+def test_a_step_of_the_system_s_date_changes_nothing_that_is_lived_through(tmp_path: Path) -> None:
+    path = DRIVES / "clock_steps.drive"
+    with Daemon(tmp_path, "--simulate", str(path), "--speed", "8") as daemon:
+        assert daemon.wait(60) == 0, daemon.log
+    records = list(reader.read(boot_of(daemon)))
+    instants = [at_s for at_s, one in records if isinstance(one, Reading)]
+    assert instants == sorted(instants)
+    found = [
+        (at_s, str(one.verdict))
+        for at_s, one in records
+        if isinstance(one, Finding) and one.clause == "350.09(2)(b)" and at_s > 5.0
+    ]
+    # A look every quarter of a second at a chip that needs half as long: a second at most.
+    assert found == [
+        (pytest.approx(12.5, abs=0.5), "unsure"),
+        (pytest.approx(70.5, abs=0.5), "violation"),
+        (pytest.approx(90.5, abs=0.5), "compliant"),
+    ]
+    anchors = [one.source for _, one in records if isinstance(one, Anchor)]
+    assert anchors[0] == "none"
+    assert anchors[-1] == "gps"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

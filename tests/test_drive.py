@@ -186,10 +186,22 @@ def test_the_header_s_modes_are_set_before_the_engine_runs() -> None:
 def test_the_battery_clock_tells_the_drive_s_date_until_it_is_dead() -> None:
     stream = of(heard("30 rtc dead\n120 end\n"), Channel.RTC)
     assert stream[0] == (0.0, RtcTime(datetime(2026, 1, 17, 23, 30, tzinfo=UTC), 60.0))
-    missing = stream[1][1]
+    missing = stream[3][1]
     assert isinstance(missing, Missing)
     assert missing.why is Why.NOT_TRUSTED
-    assert [at_s for at_s, _ in stream] == [0.0, 60.0, 120.0]
+    assert [at_s for at_s, _ in stream] == [10.0 * turn for turn in range(13)]
+
+
+def test_the_battery_clock_is_set_by_five_dates_of_the_satellites() -> None:
+    stream = of(
+        heard("0 rtc 2026-01-17T22:00:00Z\n5 ride lat=45.9 lon=-89.5 speed=0\n20 end\n"),
+        Channel.RTC,
+    )
+    assert [value.utc for _, value in stream if isinstance(value, RtcTime)] == [
+        datetime(2026, 1, 17, 22, 0, tzinfo=UTC),
+        datetime(2026, 1, 17, 23, 30, 10, tzinfo=UTC),
+        datetime(2026, 1, 17, 23, 30, 20, tzinfo=UTC),
+    ]
 
 
 def test_the_receiver_is_heard_through_the_gates_of_the_unit() -> None:

@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.alerting": (4, "alerts"),
     "firmware.events": (4, "alerts"),
     "firmware.sky": (4, "alerts"),
+    "firmware.pulls": (4, "alerts"),
     "firmware.requests": (4, "alerts"),
     "firmware.timekeeper": (4, "alerts"),
     "firmware.outputs": (5, "outputs"),
@@ -77,7 +78,7 @@ LAYERS: dict[str, tuple[int, str]] = {
 
 JOURNAL_ORDER = (
     "record", "folder", "segment", "dating", "seal", "finish", "open_segment", "writer", "reader",
-    "listing",
+    "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""
 

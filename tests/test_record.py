@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware.findings import Alert, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
+from firmware.findings import (
+    Alert,
+    Anchor,
+    Event,
+    Finding,
+    HapticCue,
+    LightCue,
+    Pull,
+    ToneCue,
+    Verdict,
+)
 from firmware.journal.record import (
     TOPICS,
     Close,
@@ -97,6 +107,10 @@ RECORDS: list[Record] = [
     Gap(12, "disk full", 1.5, 9.25),
     Finished(1000, 24, 500, 42, 8, "a record is cut", "f" * 64),
     Close("stopped", 99, 1),
+    Anchor("gps", 12.5, UTC_NOW, 0.5, 20.0, -3600.25, "a" * 32),
+    Anchor("none", 0.0),
+    Pull(12.5, True, 14.75, 20.5, 8.0, 61.25, "stopped"),
+    Pull(12.5),
 ]  # fmt: skip
 
 
@@ -285,7 +299,8 @@ def test_the_document_names_every_topic_its_schema_and_its_keys_in_their_order()
     told = [(row[0].strip("| `"), row[1].strip("`")) for row in rows]
     assert told == [(topic, schema_name(topic)) for topic in TOPICS]
     same = {
-        "/reading/light.tail", "/reading/light.ambient", "/reading/supply.tail", "/seal", "/position"
+        "/reading/light.tail", "/reading/light.ambient", "/reading/supply.tail", "/seal",
+        "/position",
     }  # fmt: skip
     for row, topic in zip(rows, TOPICS, strict=True):
         properties = schema(topic)["properties"]

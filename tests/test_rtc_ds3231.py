@@ -187,3 +187,85 @@ def test_every_second_of_the_century_is_read_as_it_was_set(utc: datetime) -> Non
     whole = utc.replace(microsecond=0)
     bench.rtc.write(whole)
     assert bench.utc() == whole
+
+
+# It is set from the satellites, by its own bus's thread.
+
+
+def test_an_offered_date_is_taken_at_the_next_turn_and_not_before() -> None:
+    bench = Bench(None)
+    transfers = bench.fake.transfers
+    bench.rtc.offer(EVENING, bench.clock.mono_s())
+    assert bench.fake.transfers == transfers
+    bench.clock.advance(4.0)
+    assert bench.utc() == EVENING + timedelta(seconds=4)
+    assert not bench.model.has_stopped
+
+
+def test_a_date_that_agrees_is_left_alone_for_a_day() -> None:
+    bench = Bench(None)
+    bench.rtc.write(EVENING)
+    for hours in range(1, 24):
+        bench.clock.advance(3600.0)
+        transfers = bench.fake.transfers
+        bench.rtc.offer(EVENING + timedelta(hours=hours), bench.clock.mono_s())
+        bench.value()
+        assert bench.fake.transfers == transfers + 3  # read only: date, memory, memory
+    bench.clock.advance(3600.0)
+    bench.rtc.offer(EVENING + timedelta(hours=24, seconds=1), bench.clock.mono_s())
+    assert bench.utc() == EVENING + timedelta(hours=24, seconds=1)
+
+
+def test_an_hour_between_it_and_the_satellites_is_put_right_at_once() -> None:
+    bench = Bench()
+    bench.rtc.offer(EVENING + timedelta(hours=1), bench.clock.mono_s())
+    assert bench.utc() == EVENING + timedelta(hours=1)
+
+
+def test_its_drift_is_what_it_gained_since_it_was_set() -> None:
+    bench = Bench(None)
+    bench.rtc.write(EVENING)
+    bench.clock.advance(30 * 86_400.0)
+    bench.model.utc += timedelta(seconds=9)  # 30 days at 3.5 ppm
+    bench.rtc.offer(EVENING + timedelta(days=30), bench.clock.mono_s())
+    value = bench.value()
+    assert isinstance(value, RtcTime)
+    assert value.utc == EVENING + timedelta(days=30)
+    assert value.drift_ppm == pytest.approx(3.5, abs=0.3)
+    assert value.error_s == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_drift_that_its_resolution_hides_is_not_told() -> None:
+    bench = Bench(None)
+    bench.rtc.write(EVENING)
+    bench.clock.advance(3600.0)
+    bench.rtc.offer(EVENING + timedelta(seconds=3605), bench.clock.mono_s())
+    value = bench.value()
+    assert isinstance(value, RtcTime)
+    assert value.drift_ppm is None
+
+
+def test_another_run_of_the_unit_knows_when_it_was_set() -> None:
+    bench = Bench(None)
+    bench.rtc.write(EVENING)
+    bench.clock.advance(10 * 86_400.0)
+    again = Ds3231(I2cBus(1, bench.fake), 0x68, Channel.RTC, bench.clock)
+    value = again.read(bench.clock.mono_s()).value
+    assert isinstance(value, RtcTime)
+    assert value.error_s == pytest.approx(4.0, abs=0.1)
+    bench.model.battery_dies()
+    bench.model.has_stopped = False
+    value = again.read(bench.clock.mono_s()).value
+    assert isinstance(value, RtcTime)
+    assert value.error_s == pytest.approx(111.7, abs=0.1)
+
+
+def test_a_bus_that_fails_while_it_is_set_is_no_answer_and_it_is_set_later() -> None:
+    bench = Bench(None)
+    bench.rtc.offer(EVENING, bench.clock.mono_s())
+    bench.fake.fail_next(0x68, [0, 5, 5])
+    value = bench.value()
+    assert isinstance(value, Missing)
+    assert value.why is Why.NO_ANSWER
+    bench.rtc.offer(EVENING, bench.clock.mono_s())
+    assert bench.utc() == EVENING

@@ -49,6 +49,7 @@ class Ds3231Model:
     def battery_dies(self) -> None:
         """The battery was empty while the unit was off: the date is gone, the stop flag set."""
         self.utc = datetime(2000, 1, 1, tzinfo=UTC)
+        self._registers[0x07:0x0E] = bytes(7)
         self.has_stopped = True
 
     def write(self, payload: bytes) -> None:

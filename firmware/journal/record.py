@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from firmware.findings import Alert, Event, Finding, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Pull, Verdict
 from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading
 
 FORMAT = 1
@@ -90,7 +90,7 @@ class Close:
     lost: int
 
 
-Record = Reading | Finding | Alert | Event | Start | Gap | Finished | Close
+Record = Reading | Finding | Alert | Event | Start | Gap | Finished | Close | Anchor | Pull
 
 
 class RecordError(ValueError):
@@ -133,12 +133,14 @@ _PLAIN: dict[str, type] = {
     "/journal/gap": Gap,
     "/journal/finished": Finished,
     "/journal/close": Close,
+    "/journal/anchor": Anchor,
+    "/pull": Pull,
 }
 _PLAIN_TOPICS = {kind: topic for topic, kind in _PLAIN.items()}
 _READING_TOPICS = {channel: f"/reading/{channel}" for channel in Channel}
 _CHANNELS = {topic: channel for channel, topic in _READING_TOPICS.items()}
 
-_NEWER = ("/reading/supply.head", "/reading/supply.tail")
+_NEWER = ("/reading/supply.head", "/reading/supply.tail", "/journal/anchor", "/pull")
 """Topics that came after the first ones: their ids follow, so that older journals read on."""
 
 TOPICS: tuple[str, ...] = (

@@ -195,6 +195,11 @@ class Journal:
             self._lost_run = replace(run, lost=run.lost + 1, to_s=at_s)
 
     @property
+    def boot_id(self) -> str:
+        """The name of this boot, as its start records and seals say it."""
+        return self._start.boot_id
+
+    @property
     def acknowledged(self) -> Acknowledged:
         """The last record that a power cut can't take."""
         return self._acknowledged

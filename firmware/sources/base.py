@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from firmware.clock import Clock
@@ -33,6 +34,13 @@ class Polled(Protocol):
 
     def read(self, at_s: float) -> Reading:
         """One reading, a `Missing` when the chip gives none; raises no bus error."""
+
+
+class SettableClock(Protocol):
+    """A battery clock, set by its bus's own thread to a date that it was offered."""
+
+    def offer(self, utc: datetime, mono_s: float) -> None:
+        """Says the date of a monotonic instant; never blocks, and need not be taken."""
 
 
 HUNG_S = 0.5

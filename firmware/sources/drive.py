@@ -35,7 +35,7 @@ from firmware.readings import (
     Value,
     Why,
 )
-from firmware.script import Action, Button, Drive, EngineRuns, Mode, Plug, Send, TetherTurns
+from firmware.script import Action, Button, Drive, EngineRuns, Mode, Plug, RtcSet, Send, TetherTurns
 from firmware.world import World
 from firmware.zones import Pack, surroundings
 
@@ -49,7 +49,9 @@ LIGHT_PERIOD_S = 0.25
 LIGHT_FRESH_S = 1.75
 CONTACT_PERIOD_S = 1.0
 CONTACT_FRESH_S = 2.5
-RTC_PERIOD_S = 60.0
+RTC_PERIOD_S = 10.0
+RTC_AGREED = 5  # dates of the satellites in a row, and the battery clock is set by them
+RTC_OFF_S = 1.5
 RTC_ERROR_S = 60.0  # what a DS3231 may be off by after a year on its battery (2 ppm)
 HOLD_S = 2.0
 
@@ -202,6 +204,7 @@ class _Bench:
         self._bus = f"i2c-{config.i2c.bus}"
         self._config = config
         self._tracker = tracker(config, drive.floor)
+        self._dated = 0
         lights = config.light
         self._eyes = [
             _Eye(channel, part.chip, part.address)
@@ -319,6 +322,11 @@ class _Bench:
         if rtc is None:
             return
         utc = self._world.rtc_utc(at_s)
+        true = self._world.utc(at_s)
+        is_off = true is None or utc is None or abs((utc - true).total_seconds()) > RTC_OFF_S
+        if self._dated >= RTC_AGREED and true is not None and is_off:
+            self._world.apply(RtcSet(true), at_s)
+            utc = true
         value: Value
         if self._world.faults.get((self._bus, rtc.address)) is not None:
             value = Missing(Why.NO_ANSWER, f"{self._bus}: 0x{rtc.address:02x} fails")
@@ -334,6 +342,8 @@ class _Bench:
         fault = self._world.faults.get((self._bus, eye.address))
         if fault in _REFUSED:
             return Missing(Why.NO_ANSWER, f"{self._bus}: 0x{eye.address:02x} fails ({fault})")
+        if fault in ("ones", "zeros") and eye.chip != "bh1750":
+            return Missing(Why.NOT_TRUSTED, f"all {fault} are another chip's answer")
         if fault in ("saturate", "ones"):
             return Missing(Why.SATURATED, "a full count: too much light, or the wire reads ones")
         red_share = None
@@ -357,6 +367,7 @@ class _Bench:
             if isinstance(reading.value, Fix):
                 fix = reading.value
                 self._world.move(fix.lat_deg, fix.lon_deg, fix.utc, at_s)
+                self._dated += fix.utc is not None
             yield at_s, reading
 
 

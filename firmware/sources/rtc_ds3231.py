@@ -18,19 +18,29 @@ CENTURY = Field("CENTURY", MONTH, 7)
 CONTROL = Register("CONTROL", 0x0E)
 STOPS_ON_BATTERY = Field("EOSC", CONTROL, 7)
 STATUS = Register("STATUS", 0x0F)
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 HAS_STOPPED = Field("OSF", STATUS, 7)
+
+MEMORY = Register("ALARMS", 0x07, 6, "big")  # the alarms are not used: battery-backed memory
+MARK = 0x5D  # the first byte of what we keep there
 
 DRIFT = 3.5e-6  # p. 2: seconds a second from -40 to 85 C
 YEAR_S = 366 * 86_400.0
 RESOLUTION_S = 1.0
+OFF_S = 1.5  # further from the satellites than its resolution explains
+DAY_S = 86_400.0
 
 
 class Ds3231:
     """A DS3231, read every ten seconds; it keeps UTC.
 
-    Its error is the second that it counts in and 3.5 ppm since it was set; where this run of the
-    unit did not set it, a year is assumed (112 s). A set stop flag (OSF) means that its battery
-    was empty: what it counts since is no date. The kernel must not hold it (`dtoverlay=i2c-rtc`).
+    Its error is the second that it counts in and 3.5 ppm since it was set. When it was set is kept
+    in its alarm registers, behind the same battery; where they do not say, a year is assumed
+    (112 s). A set stop flag (OSF) means that its battery was empty: what it counts since is no
+    date. The kernel must not hold it (`dtoverlay=i2c-rtc`).
+
+    A date that it is offered is taken at its next turn on the bus where it has none, is off by more
+    than 1.5 s, or was not set for a day; what it gained since it was set is then its drift.
     """
 
     ADDRESSES = (0x68,)
@@ -41,16 +51,43 @@ class Ds3231:
         self.channel = channel
         self.chip = Chip(bus, address, f"{channel} (ds3231)", self.ADDRESSES)
         self.source = f"ds3231@{bus.name}:0x{address:02x}"
-        self._clock = clock
-        self._set_s: float | None = None
+        self._offered: tuple[datetime, float] | None = None
+        self._drift_ppm: float | None = None
 
     def read(self, at_s: float) -> Reading:
         """The date that it keeps, or why there is none."""
         try:
-            value = self._date(at_s)
+            value = self._date()
+            offered, self._offered = self._offered, None
+            if offered is not None and self._is_wanted(value, *offered, at_s):
+                self.write(offered[0] + timedelta(seconds=at_s - offered[1]))
+                value = self._date()
         except BusError as error:
             value = Missing(Why.NO_ANSWER, str(error))
         return Reading(self.channel, value, at_s, self.source, self.fresh_s)
+
+    def offer(self, utc: datetime, mono_s: float) -> None:
+        """Says the date of a monotonic instant, by the satellites; from any thread, at once."""
+        self._offered = (utc, mono_s)
+
+    def _is_wanted(
+        self, kept: RtcTime | Missing, utc: datetime, mono_s: float, at_s: float
+    ) -> bool:
+        """Whether an offered date is to be taken; measures the drift where it is."""
+        if isinstance(kept, Missing):
+            self._drift_ppm = None
+            return kept.why is Why.NOT_TRUSTED  # stopped, or no date at all
+        now = utc + timedelta(seconds=at_s - mono_s)
+        # It shows the second that has begun: on the average half a second has passed of it.
+        gained_s = (kept.utc + timedelta(seconds=0.5) - now).total_seconds()
+        set_utc = self._set_utc()
+        age_s = None if set_utc is None else (now - set_utc).total_seconds()
+        if abs(gained_s) <= OFF_S and age_s is not None and 0.0 <= age_s < DAY_S:
+            return False
+        self._drift_ppm = None
+        if age_s is not None and age_s >= DAY_S:  # in less, its resolution hides it
+            self._drift_ppm = round(gained_s / age_s * 1e6, 3)
+        return 2000 <= now.year <= 2099
 
     def write(self, utc: datetime) -> None:
         """Sets it to a date from 2000 to 2099, to the nearest second, and clears the stop flag.
@@ -72,11 +109,24 @@ class Ds3231:
             when.year % 100,
         )
         self.chip.write(SECONDS.address, bytes(_bcd(field) for field in fields))
-        self._set_s = self._clock.mono_s()
+        self._remember(when)
         self.chip.set(STOPS_ON_BATTERY, 0)
         self.chip.set(HAS_STOPPED, 0)
 
-    def _date(self, at_s: float) -> RtcTime | Missing:
+    def _remember(self, utc: datetime) -> None:
+        """Keeps when it was set: minutes since 2000 between a mark and a sum of them."""
+        minutes = int((utc - EPOCH).total_seconds() // 60)
+        octets = minutes.to_bytes(4, "big")
+        self.chip.write(MEMORY.address, bytes([MARK, *octets, sum(octets) & 0xFF]))
+
+    def _set_utc(self) -> datetime | None:
+        """When it was set, as far as its memory says."""
+        mark, *octets, check = self.chip.read(MEMORY.address, MEMORY.width)
+        if mark != MARK or sum(octets) & 0xFF != check:
+            return None
+        return EPOCH + timedelta(minutes=int.from_bytes(bytes(octets), "big"))
+
+    def _date(self) -> RtcTime | Missing:
         registers = self.chip.read(SECONDS.address, STATUS.address + 1)
         if registers.count(0xFF) == len(registers):
             return Missing(Why.NOT_TRUSTED, "all its registers read 0xFF: look at its wires")
@@ -89,8 +139,10 @@ class Ds3231:
             utc = _utc(registers[:7])
         except ValueError:
             return Missing(Why.NOT_TRUSTED, f"its registers {registers[:7].hex(' ')} are no date")
-        age_s = YEAR_S if self._set_s is None else at_s - self._set_s
-        return RtcTime(utc, RESOLUTION_S + DRIFT * age_s)
+        set_utc = self._set_utc()
+        age_s = YEAR_S if set_utc is None else (utc - set_utc).total_seconds()
+        age_s = age_s if age_s >= 0.0 else YEAR_S  # set later than it shows: not by us
+        return RtcTime(utc, RESOLUTION_S + DRIFT * age_s, self._drift_ppm)
 
 
 def _utc(registers: bytes) -> datetime:
