@@ -277,7 +277,7 @@ def test_a_lamp_is_out_at_its_own_instant() -> None:
     sled.advance(T0 + 500.0)
     assert sled.of(HEAD)[1:] == [
         (0.0, Verdict.COMPLIANT),
-        (pytest.approx(3.26), Verdict.UNSURE),  # no later look than that of 1.0 s: time alone says so
+        (pytest.approx(3.26), Verdict.UNSURE),  # by time alone: the last look was at 1.0 s
         (pytest.approx(61.0), Verdict.VIOLATION),
     ]
     assert sled.alert("head-lamp-out") == [(pytest.approx(3.26), "raised")]
