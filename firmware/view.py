@@ -13,6 +13,7 @@ from firmware.readings import (
     Missing,
     Receiver,
     RtcTime,
+    Supply,
     Surroundings,
     Tether,
     Why,
@@ -158,6 +159,9 @@ def _said(value: object) -> str:
             return str(state)
         case Engine(is_running=is_running):
             return "running" if is_running else "off"
+        case Supply(is_on=is_on, volts=volts, is_open=is_open):
+            word = "open" if is_open else "on" if is_on else "off"
+            return word if volts is None else f"{word}, {volts:.1f} V"
         case RtcTime(utc=utc):
             return f"{utc:%Y-%m-%d %H:%M:%S} UTC"
         case Surroundings(features=features, packs=packs):

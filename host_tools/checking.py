@@ -178,6 +178,8 @@ def _part_rows(state: State) -> Iterator[Row]:
                 trouble = "the lamp is out"
         elif channel == "tether" and part.value in ("open", "short"):
             trouble = f"its wire is {'broken' if part.value == 'open' else 'shorted'}"
+        elif channel.startswith("supply.") and part.value.startswith("open"):
+            trouble = "its wire, or the lamp behind it, is broken"
         elif channel == "surroundings" and not trouble and not state.packs:
             trouble = "no zone pack is in use"
         yield _mark(name, not trouble, value or None, None, trouble, ADVICE[channel])

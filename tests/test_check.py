@@ -107,6 +107,8 @@ def with_receiver(**changes: Any) -> State:
         (with_part("light.ambient", trouble="saturated"), "ambient light", "saturated"),
         (with_part("tether", "open"), "tether", "its wire is broken"),
         (with_part("tether", "short"), "tether", "its wire is shorted"),
+        (with_part("supply.tail", "open, 0.4 V"), "tail lamp's supply",
+         "its wire, or the lamp behind it, is broken"),
         (with_part("engine", trouble="no answer: pin in use"), "engine", "no answer: pin in use"),
         (with_part("rtc", trouble="not trusted: it has stopped"), "battery clock",
          "not trusted: it has stopped"),

@@ -25,6 +25,7 @@ from firmware.readings import (
     Receiver,
     Request,
     RtcTime,
+    Supply,
     Surroundings,
     Tether,
     TetherState,
@@ -271,11 +272,15 @@ def test_each_part_is_shown_as_it_is_or_with_its_trouble() -> None:
         (Channel.LIGHT_AMBIENT, broken),
         (Channel.TETHER, Tether(TetherState.IN)),
         (Channel.RTC, RtcTime(NIGHT, 2.0)),
+        (Channel.SUPPLY_HEAD, Supply(True, 13.94)),
+        (Channel.SUPPLY_TAIL, Supply(False, is_open=True)),
     )
     parts = {part.channel: (part.value, part.trouble) for part in state.parts}
     assert parts["light.head"] == ("850 lux", "")
     assert parts["light.ambient"] == ("", "no answer: bh1750@i2c-1:0x5c: no answer")
     assert parts["tether"] == ("in", "")
+    assert parts["supply.head"] == ("on, 13.9 V", "")
+    assert parts["supply.tail"] == ("open", "")
     assert parts["rtc"] == (f"{NIGHT:%Y-%m-%d %H:%M:%S} UTC", "")
     assert parts["engine"] == ("", "starting")
     assert not {"fix", "receiver", "journal", "request", "button"} & parts.keys()
