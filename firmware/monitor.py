@@ -68,6 +68,9 @@ CLOCK = "clock"
 _KEPT = Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
 
 
+SUN_LUX = 120_000.0
+"""Full sun on snow; what claims to be brighter is an overflow."""
+
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
 
@@ -244,6 +247,8 @@ class Monitor:
                 value = Missing(Why.STALE, f"came {at_s - reading.mono_s:.1f} s late")
         if not _is_finite(value):
             value = Missing(Why.NOT_TRUSTED, "a figure is no number")
+        elif isinstance(value, Light):
+            value = self._believed(value, reading.channel)
         if isinstance(value, Missing):
             lasts = not isinstance(held.value, Missing) and held.lapses_s != math.inf
             if lasts and value.why is not Why.NOT_FITTED:
@@ -251,6 +256,15 @@ class Monitor:
                 return []
             return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
         return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
+
+    def _believed(self, light: Light, channel: Channel) -> Light | Missing:
+        """The light, unless nothing in nature gives it: a chip's overflow, or its silence."""
+        if not 0.0 <= light.lux <= SUN_LUX:
+            return Missing(Why.NOT_TRUSTED, f"{light.lux:.0f} lux: must be 0 to {SUN_LUX:.0f}")
+        is_sky = channel is Channel.LIGHT_AMBIENT
+        if is_sky and light.lux == 0.0 and self.dark.by_sun is False:
+            return Missing(Why.NOT_TRUSTED, "exactly 0 lux while the sun is up")
+        return light
 
     def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
         """Puts a new word in the place of the last; returns the clauses that look at it."""

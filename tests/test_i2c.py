@@ -164,6 +164,37 @@ def test_a_fault_answers_with_the_kernels_number_until_it_is_cleared(
     assert fake.read_i2c_block_data(0x68, 1, 1) == [0x59]
 
 
+def test_a_bus_that_is_held_low_is_opened_again_at_the_next_transfer(clock: ManualClock) -> None:
+    adapters: list[FakeI2cBus] = []
+
+    def opened(number: int) -> FakeI2cBus:
+        assert number == 1
+        adapters.append(FakeI2cBus(clock))
+        adapters[-1].attach(0x68, Ds3231Model(clock, datetime(2026, 1, 17, tzinfo=UTC)))
+        return adapters[-1]
+
+    bus = I2cBus(1, opened=opened)
+    chip = Chip(bus, 0x68, "rtc (ds3231)")
+    assert chip.get(SECONDS) == 0
+    adapters[0].fault(0x68, "hang")
+    with pytest.raises(BusError, match="held low"):
+        chip.get(SECONDS)
+    assert (bus.recoveries, adapters[0].is_closed) == (1, True)
+    assert chip.get(SECONDS) == 0  # through a new one, which is no longer held
+    assert len(adapters) == 2
+
+
+@pytest.mark.parametrize("number", [errno.EREMOTEIO, errno.EIO])
+def test_a_chip_that_fails_alone_leaves_the_bus_open(clock: ManualClock, number: int) -> None:
+    fake = FakeI2cBus(clock)
+    fake.attach(0x68, Ds3231Model(clock))
+    bus = I2cBus(1, opened=lambda _: fake)
+    fake.fail_next(0x68, [number, number])
+    with pytest.raises(BusError):
+        Chip(bus, 0x68, "rtc (ds3231)").get(SECONDS)
+    assert (bus.recoveries, fake.is_closed) == (0, False)
+
+
 def test_ones_and_zeros_are_what_a_broken_wire_reads(fake: FakeI2cBus) -> None:
     fake.fault(0x68, "ones")
     assert fake.read_i2c_block_data(0x68, 0, 3) == [0xFF, 0xFF, 0xFF]

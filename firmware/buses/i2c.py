@@ -130,12 +130,27 @@ class I2cBus:
 
     Each transfer holds the bus alone and blocks for as long as the kernel does: 0.2 to 3 ms, and
     1 s on a bus that is held low. So only the bus's own thread should call it.
+
+    A chip that was cut off in mid-byte holds SDA low until it has been clocked nine times (UM10204,
+    3.1.16). Linux lets no program do that: an adapter's driver may, as i2c-gpio and
+    i2c-designware do after a time-out; the Pi's own (i2c-bcm2835) does not, and only begins anew.
+    So after each time-out the bus is closed and opened again, which is all there is, and counted in
+    `recoveries`; each chip is set up again once it answers. Where that does not help, the sensors'
+    supply has to be cut.
     """
 
-    def __init__(self, number: int, transport: Transport | None = None) -> None:
+    def __init__(
+        self,
+        number: int,
+        transport: Transport | None = None,
+        opened: Callable[[int], Transport] = smbus2.SMBus,
+    ) -> None:
+        """Takes an open transport, which stays its giver's, or opens one of its own by `opened`."""
         self.number = number
         self.name = f"i2c-{number}"
+        self.recoveries = 0
         self._given = transport is not None
+        self._opened = opened
         self._transport = transport
         self._lock = threading.Lock()
         self._parts: dict[int, str] = {}
@@ -196,12 +211,15 @@ class I2cBus:
         with self._lock:
             try:
                 if self._transport is None:
-                    self._transport = smbus2.SMBus(self.number)
+                    self._transport = self._opened(self.number)
                 return transfer(self._transport)
             except OSError as error:
                 number = error.errno or errno.EIO
-                if number in (errno.ENODEV, errno.EBADF):
-                    self._drop()  # an adapter on USB was pulled: the next transfer opens it anew
+                if number == errno.ETIMEDOUT:
+                    self.recoveries += 1
+                if number in (errno.ENODEV, errno.EBADF, errno.ETIMEDOUT):
+                    # Held low, or an adapter on USB was pulled: the next transfer opens it anew.
+                    self._drop()
                 raise I2cError(f"{part} at 0x{address:02X} on {self.name}", number) from error
 
     def _drop(self) -> None:

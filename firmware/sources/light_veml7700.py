@@ -24,6 +24,7 @@ ID_CODE = Field("ID code", ID, 0, 8)
 CODE = 0x81  # p. 8
 FULL = 0xFFFF
 LUX_PER_COUNT = 0.0042  # p. 4: at gain 2 and 800 ms
+MOST_LUX = 120_000.0  # p. 1; beyond it the polynomial grows without measure
 POWER_ON_S = 0.0025  # p. 8: before the first integration begins
 SLACK = 1.1  # the chip's own oscillator
 ACCURACY = 0.10
@@ -135,6 +136,8 @@ class Veml7700:
             return Missing(Why.SATURATED, f"a count of {FULL}: too much light")
         lux, error_lux = count * now.lux_per_count, DARK_COUNTS * now.lux_per_count
         lux = straightened(lux) if now.is_bent else lux
+        if lux > MOST_LUX:
+            return Missing(Why.SATURATED, f"a count of {count}: too much light")
         return Light(lux, ACCURACY * lux + error_lux)
 
     def _has_frozen(self, count: int) -> bool:
