@@ -169,7 +169,7 @@ def test_every_config_key_has_its_line() -> None:
 
 def test_every_chip_and_panel_has_its_line() -> None:
     text = _text().lower()
-    words = [word for section in ("light", "rtc", "panel") for word in PARTS[section]]
+    words = [word for section in ("light", "adc", "rtc", "panel") for word in PARTS[section]]
     assert [word for word in words if not re.search(rf"\b{word}\b", text)] == []
 
 
