@@ -435,9 +435,7 @@ def check_places(places: Iterable[folder.Place], public_key: str | None = None) 
         reports.append(one)
     first = next((one.seal for one in reports if one.seal is not None), None)
     return Report(
-        verdict=max(
-            (one.verdict for one in reports), key=_RANK.index, default=Verdict.UNREADABLE
-        ),
+        verdict=max((one.verdict for one in reports), key=_RANK.index, default=Verdict.UNREADABLE),
         unit=first.unit if first else "",
         public_key=key or "",
         is_key_given=public_key is not None,
