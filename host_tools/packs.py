@@ -21,6 +21,7 @@ from typing import Any, Final
 import pyogrio
 
 from firmware.errors import ZoneError
+from firmware.files import refuse_to_replace, refuse_unless_regular
 from firmware.geopackage import APPLICATION_ID, SRS_ID, decode
 from firmware.zones import COLUMNS, KINDS
 from host_tools.pack_schema import AFTER, BEFORE, FEATURE, OUTLINE, VERSION
@@ -106,6 +107,7 @@ def _open(path: Path) -> tuple[dict[str, Any], Any]:
     """The columns that a pack keeps, and the geometries as well-known binary without heights."""
     if not path.exists():
         raise ZoneError(str(path), "there is no such file: expected GeoJSON or another vector map.")
+    refuse_unless_regular(path, "GeoJSON or another vector map", ZoneError)
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -234,6 +236,7 @@ def _refuse_to_replace_another(out: Path) -> None:
         raise ZoneError(str(out), "is a folder: expected the name of a pack, like lake.gpkg.")
     if not out.parent.is_dir():
         raise ZoneError(str(out), f"there is no folder {out.parent}.", "Make it first.")
+    refuse_to_replace(out, ZoneError)
     if out.exists() and out.stat().st_size > 0:
         with out.open("rb") as file:
             head = file.read(100)

@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all."""
+"""A file that is written whole or not at all, and never in the place of a device or a link."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from firmware.errors import SledwardenError
+from firmware.files import refuse_to_replace
 
 
 @contextmanager
@@ -18,8 +19,7 @@ def saved(path: Path, *, is_forced: bool) -> Iterator[Path]:
     Raises SledwardenError where something stands there already, unless forced, and where the disk
     refuses; then nothing is left behind.
     """
-    if path.is_dir():
-        raise SledwardenError(str(path), "is a folder: must be a file's name.")
+    refuse_to_replace(path)
     if path.exists() and not is_forced:
         raise SledwardenError(
             str(path), "is there already: must be a new file.", "Say --force to replace it."

@@ -8,6 +8,7 @@ from pathlib import Path
 from PIL import Image
 
 from firmware.dash.base import Fitting, Panel
+from firmware.files import refuse_to_replace
 from firmware.state import State
 
 SCALE = 4
@@ -25,6 +26,7 @@ class Png:
 
     @classmethod
     def fit(cls, fitting: Fitting) -> Panel:
+        refuse_to_replace(fitting.png)
         return cls(fitting.png)
 
     def show(self, picture: Image.Image, state: State | None, trouble: str) -> None:
