@@ -310,6 +310,13 @@ def test_a_supply_that_goes_while_the_bulb_is_out_has_its_own_2_s() -> None:
     assert [one.verdict for one in findings[1:]] == [Verdict.UNSURE] * 3 + [Verdict.VIOLATION]
 
 
+def test_light_and_supply_that_go_within_two_looks_are_one_outage() -> None:
+    out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, out), (100.3, off), (101.9, off), (102.0, off))
+    assert [one.verdict for one in findings] == [Verdict.COMPLIANT] * 3 + [Verdict.VIOLATION]
+
+
 def test_a_lamp_whose_sensor_is_dead_is_off_where_its_supply_is() -> None:
     blind: dict[str, object] = {"head": Missing(Why.NO_ANSWER), "head_supply": NO_SUPPLY}
     assert ride((100.0, blind), (102.0, blind))[-1].verdict is Verdict.VIOLATION

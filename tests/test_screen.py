@@ -118,7 +118,9 @@ def test_an_alert_stands_in_inverse_across_the_glass_with_the_speed_below() -> N
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 @pytest.mark.parametrize("state", [RIDE, NO_FIX], ids=["fix", "no fix"])
 def test_the_words_of_each_alert_can_be_read(row: object, state: State) -> None:
-    words = row.words.format(value=57.4, limit=55.0, unit="mph", thing="DWELLING")  # type: ignore[attr-defined]  # a Row
+    words = row.words.format(
+        value=57.4, limit=55.0, unit="mph", thing="DWELLING", what="HEAD LAMP\nHAS NO SUPPLY"
+    )  # type: ignore[attr-defined]  # a Row
     picture = draw(alert(words), state)
     for line in words.split("\n"):
         assert reads(picture, line) or all(reads(picture, word) for word in _halves(line))

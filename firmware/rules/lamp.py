@@ -107,7 +107,12 @@ class LampLit:
             return Outage(drift=drift), cannot_tell(clause, now.dark.why, topic)
         seen_s = now.head_seen_s if clause.lamp == "head" else now.tail_seen_s
         outage = replace(self._follow(memory, now, state), drift=drift)
-        verdict = self._verdict(outage, now, seen_s, state)
+        is_beyond_error = (
+            not isinstance(light, Light)
+            or state not in (LampState.DIM, LampState.OUT)
+            or light.lux + light.error_lux < levels.least_lux
+        )
+        verdict = self._verdict(outage, now, seen_s, state, is_beyond_error)
         finding = _finding(clause, light, levels, state, verdict)
         if verdict.is_over and now.is_moving is None and _has_no_sense(now.engine):
             what = finding.why.partition(":")[0]
@@ -133,9 +138,7 @@ class LampLit:
         if state in AS_IT_MUST_BE:
             return Outage()
         moving = now.is_moving is True
-        off_since_s = None
-        if state is LampState.OFF:
-            off_since_s = now.at_s if memory.off_since_s is None else memory.off_since_s
+        off_since_s = self._off_since_s(memory, now) if state is LampState.OFF else None
         if memory.since_s is None:
             outage = Outage(now.at_s, 0.0, now.at_s, moving)
         else:
@@ -146,6 +149,15 @@ class LampLit:
         counts = state not in NEVER_ACCUSED
         outage = replace(outage, counts=counts, off_since_s=off_since_s)
         return replace(outage, due_s=self._due_s(outage, now.at_s))
+
+    def _off_since_s(self, memory: Outage, now: Snapshot) -> float:
+        """Since when there is no supply: since its light went, where both went together as far as
+        two looks can tell."""
+        if memory.off_since_s is not None:
+            return memory.off_since_s
+        if memory.since_s is not None and now.at_s - memory.since_s <= 2 * self._grace_s:
+            return memory.since_s
+        return now.at_s
 
     def _due_s(self, outage: Outage, at_s: float) -> float:
         assert outage.since_s is not None  # only asked of an outage that has begun
@@ -163,7 +175,14 @@ class LampLit:
         dwell_s = self.choices.lamp_dwell_s
         return seen_s >= since_s + dwell_s or now.at_s >= since_s + dwell_s + self._grace_s
 
-    def _verdict(self, outage: Outage, now: Snapshot, seen_s: float, state: LampState) -> Verdict:
+    def _verdict(
+        self,
+        outage: Outage,
+        now: Snapshot,
+        seen_s: float,
+        state: LampState,
+        is_beyond_error: bool,
+    ) -> Verdict:
         if outage.since_s is None or not self._has_lasted(outage.since_s, now, seen_s):
             return Verdict.COMPLIANT
         if state is LampState.BLINDED:
@@ -171,7 +190,7 @@ class LampLit:
         off_s = outage.off_since_s
         is_off = off_s is not None and self._has_lasted(off_s, now, seen_s)
         long_enough = outage.ridden_s >= self.choices.lamp_violation_s - ROUNDING_S
-        is_accused = (is_off or long_enough) and state not in NEVER_ACCUSED
+        is_accused = (is_off or (long_enough and is_beyond_error)) and state not in NEVER_ACCUSED
         return Verdict.VIOLATION if is_accused and now.dark.may_accuse else Verdict.UNSURE
 
 
