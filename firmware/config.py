@@ -34,6 +34,7 @@ from firmware.config_parts import (
     Tether,
 )
 from firmware.errors import ConfigError
+from firmware.files import CONFIG_BYTES, whole
 from firmware.fixes import FixSettings
 
 BUILD_DATE = date.fromisoformat(__released__)
@@ -375,7 +376,7 @@ def load(path: Path | str) -> Config:
     """The configuration in a file; a ConfigError that tells all its faults where there are any."""
     where = str(path)
     try:
-        raw = Path(path).read_bytes()
+        raw = whole(Path(path), "a configuration", CONFIG_BYTES, _fault)
     except FileNotFoundError:
         raise ConfigError(
             where,
@@ -393,6 +394,10 @@ def load(path: Path | str) -> Config:
             where, [f"line {line}, column {column}: must be text in UTF-8."], ADVICE
         ) from None
     return parse(text, where)
+
+
+def _fault(where: str, what: str) -> ConfigError:
+    return ConfigError(where, [what])
 
 
 def parse(text: str, where: str) -> Config:

@@ -16,8 +16,8 @@ from firmware.errors import SledwardenError
 CONFIG_BYTES = 1 << 20
 """The most of a configuration or a law pack; the longest seen has 20 kB."""
 
-KEY_BYTES = 1 << 16
-"""The most of a key's file; a unit.json that knows many segments is not read through here."""
+KEY_BYTES = 16 << 20
+"""The most of a key's file, which may be a unit.json that knows some 50,000 segments."""
 
 DRIVE_BYTES = 16 << 20
 """The most of a drive's own text; the logs that it plays are files beside it."""

@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 
+from firmware import files
 from firmware.errors import SledwardenError
 from firmware.hosts_words import WORDS
 
@@ -64,11 +65,12 @@ class HostKey:
     def load(cls, path: Path) -> HostKey | None:
         """The key in a file, None where there is none; raises HostError where it holds no key."""
         try:
-            text = path.read_text(encoding="ascii", errors="replace").strip()
+            octets = files.whole(path, "this computer's key", files.KEY_BYTES, HostError)
         except FileNotFoundError:
             return None
         except OSError as fault:
             raise HostError(str(path), f"can't be read: {fault.strerror}.") from fault
+        text = octets.decode("ascii", errors="replace").strip()
         if not re.fullmatch("[0-9a-f]{64}", text):
             raise HostError(
                 str(path),

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, get_args
 import msgspec
 
 from firmware.errors import LawError
+from firmware.files import CONFIG_BYTES, whole
 from firmware.parts import PARTS
 from firmware.zones import KINDS
 
@@ -111,13 +112,17 @@ def load(word: str) -> Law:
     """Reads a pack and checks it; raises LawError with every fault that was found."""
     path = path_of(word)
     try:
-        text = path.read_bytes()
+        text = whole(path, "a law pack", CONFIG_BYTES, _fault)
     except OSError as error:
         known = ", ".join(sorted(one.stem for one in FOLDER.glob("*.toml")))
         raise LawError(
             str(path), [f"can't be read ({error.strerror})."], f"Laws that are here: {known}."
         ) from error
     return parse(text, str(path))
+
+
+def _fault(where: str, what: str) -> LawError:
+    return LawError(where, [what])
 
 
 def parse(text: bytes, where: str) -> Law:

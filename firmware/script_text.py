@@ -14,6 +14,7 @@ from pathlib import Path
 
 from firmware import ride
 from firmware.errors import DriveError
+from firmware.files import DRIVE_BYTES, whole
 from firmware.readings import TetherState
 from firmware.script import (
     Action,
@@ -44,7 +45,7 @@ FAULTS = ("eio", "nack", "hang", "saturate", "ones", "zeros", "clear")
 def load(path: Path) -> Drive:
     """Reads a `.drive`; raises `DriveError` with every fault of it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = whole(path, "a drive", DRIVE_BYTES, DriveError).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         raise DriveError(str(path), f"byte {fault.start} is not UTF-8: must be text.") from fault
     except OSError as fault:

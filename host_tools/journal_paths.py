@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from firmware.errors import JournalError
+from firmware.files import refuse_unless_regular
 from firmware.journal import folder, seal, segment
 from firmware.journal.folder import Place
 from firmware.journal.seal import Seal
@@ -41,11 +42,17 @@ def find(paths: Iterable[Path]) -> list[Source]:
         if not path.exists():
             raise JournalError(str(path), f"is not there: {_WANTED}")
         try:
+            refuse_unless_regular(path, "a journal", JournalError)
             loose += _file(path, sources) if path.is_file() else _folder(path, sources)
         except OSError as fault:
             raise JournalError(str(path), f"can't be read: {fault.strerror}.") from fault
     for source in sources.values():
         source.places = sorted(set(source.places))
+    for one in [*loose, *(place.path for source in sources.values() for place in source.places)]:
+        try:
+            refuse_unless_regular(one, "a journal segment", JournalError)
+        except OSError:
+            continue  # a link to nowhere: who reads it says so, and goes on with the others
     return [*sources.values(), *_by_unit(dict.fromkeys(loose))]
 
 

@@ -18,6 +18,7 @@ from firmware.config import Config, Unit, with_floor
 from firmware.config import load as load_config
 from firmware.config_parts import Lights
 from firmware.errors import SledwardenError
+from firmware.files import refuse_unless_regular
 from firmware.fixes import EpochReport, paced
 from firmware.journal.reader import boots
 from firmware.readings import Reading
@@ -59,6 +60,7 @@ def recognise(path: Path) -> Kind:
             return Kind.JOURNAL
         raise SledwardenError(str(path), "is a folder without journal segments.", ADVICE)
     try:
+        refuse_unless_regular(path, "a recording")
         with path.open("rb") as file:
             head = file.read(65536)
     except OSError as fault:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from firmware.errors import JournalError
+from firmware.files import KEY_BYTES, whole
 from firmware.journal import seal
 from firmware.journal.folder import Place
 from firmware.journal.record import FORMAT
@@ -92,7 +93,7 @@ def load_key(path: Path) -> GivenKey:
     """A public key from a file: 64 hex digits, PEM, or a unit.json; raises JournalError."""
     wanted = "must be an Ed25519 public key: 64 hex digits, PEM, or an archive's unit.json."
     try:
-        text = path.read_text(encoding="utf-8").strip()
+        text = whole(path, "a public key", KEY_BYTES, JournalError).decode().strip()
     except OSError as fault:
         raise JournalError(str(path), f"can't be read: {fault.strerror}: {wanted}") from fault
     except UnicodeDecodeError as fault:

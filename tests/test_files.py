@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from firmware import daemon
 from firmware.dash.base import Fitting
 from firmware.dash.panel_png import Png
-from firmware.errors import SledwardenError, ZoneError
+from firmware.errors import LawError, SledwardenError, ZoneError
 from firmware.files import refuse_to_replace, whole
+from firmware.law import load as load_law
+from firmware.script_text import load as load_drive
 from host_tools import packs
 from host_tools.saving import saved
 
@@ -93,3 +96,75 @@ def test_a_device_is_not_read(path: str) -> None:
     with pytest.raises(SledwardenError) as told:
         whole(Path(path), "a key", 10)
     assert str(told.value) == f"{path}: is no regular file: a key was expected."
+
+
+def demo_pack(folder: Path) -> Path:
+    (folder / "a.geojson").write_text(MAP % "")
+    pack = folder / "a.gpkg"
+    packs.write(packs.read(folder / "a.geojson"), pack)
+    return pack
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["replay", "NODE"], "a recording"),
+        (["replay", "LOG", "--config", "NODE"], "a configuration"),
+        (["verify", "NODE"], "a journal"),
+        (["verify", "tests", "--key", "NODE"], "a public key"),
+        (["zones", "at", "PACK", "--points", "NODE"], "a table (CSV)"),
+        (["zones", "build", "NODE", "-o", "OUT"], "GeoJSON or another vector map"),
+        (["download", "--port", "/dev/none", "--key", "NODE"], "this computer's key"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["zero", "fifo"])
+def test_a_command_reads_no_device_and_waits_for_no_fifo(
+    kind: str, arguments: list[str], wanted: str, tmp_path: Path
+) -> None:
+    node = Path("/dev/zero") if kind == "zero" else fifo(tmp_path)
+    names = {
+        "NODE": node,
+        "PACK": demo_pack(tmp_path),
+        "OUT": tmp_path / "out.gpkg",
+        "LOG": ROOT / "tests" / "data" / "nmea" / "rgm3800.log",
+    }
+    told = run(*(names.get(word, word) for word in arguments))
+    assert told.returncode == 1
+    assert told.stderr.strip() == f"{node}: is no regular file: {wanted} was expected."
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"), [("--simulate", "a drive"), ("--config", "a configuration")]
+)
+def test_the_daemon_reads_no_device_and_waits_for_no_fifo(
+    option: str, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for node in (Path("/dev/zero"), fifo(tmp_path)):
+        assert daemon.main([option, str(node), "--check"]) == 1
+        said = f"sledwardend: {node}: is no regular file: {wanted} was expected.\n"
+        assert capsys.readouterr().err == said
+
+
+def test_a_law_pack_is_a_regular_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    os.mkfifo(path)
+    with pytest.raises(LawError, match="is no regular file: a law pack was expected"):
+        load_law(str(path))
+
+
+def test_a_fifo_among_a_boot_s_segments_is_told(tmp_path: Path) -> None:
+    boot = tmp_path / "000001-0123abcd"
+    boot.mkdir()
+    os.mkfifo(boot / "000001.mcap")
+    for command in (["replay"], ["verify"], ["export", "--to", "csv", "-o", str(tmp_path / "o")]):
+        told = run(*command, boot)
+        assert told.returncode == 1
+        assert told.stderr.strip() == (
+            f"{boot / '000001.mcap'}: is no regular file: a journal segment was expected."
+        )
+
+
+def test_a_drive_with_a_byte_order_mark_is_a_drive(tmp_path: Path) -> None:
+    path = tmp_path / "marked.drive"
+    path.write_text("# Name: marked\n# Start: 2026-01-17T22:30:00Z\n0 end\n", "utf-8-sig")
+    assert load_drive(path).name == "marked"

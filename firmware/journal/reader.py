@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from firmware.errors import JournalError
+from firmware.files import refuse_unless_regular
 from firmware.journal import folder, segment
 from firmware.journal.record import POSITION, SEAL, TOPICS, Record, RecordError, Start, decode
 from firmware.journal.segment import Scan
@@ -65,6 +66,7 @@ def attachments(path: Path) -> dict[str, bytes]:
 
 def _scanned(path: Path) -> tuple[bytes, Scan]:
     try:
+        refuse_unless_regular(path, "a journal segment", JournalError)
         content = path.read_bytes()
     except OSError as fault:
         raise JournalError(str(path), f"can't be read: {fault.strerror}.") from fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections import Counter
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from firmware.errors import ZoneError
+from firmware.files import POINTS_BYTES, whole
 from firmware.units import ft, metres
 from firmware.zones import KINDS, Near, Nearby, Pack, surroundings
 from host_tools.pack_facts import PackFacts, facts
@@ -168,8 +170,8 @@ def _places(
 def _read_points(path: Path) -> Iterator[tuple[float, float]]:
     """The places of a table with a head line of lat and lon, in any order and among others."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = list(csv.reader(file))
+        text = whole(path, "a table (CSV)", POINTS_BYTES, ZoneError).decode("utf-8-sig")
+        lines = list(csv.reader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ZoneError(str(path), f"can't be read ({reason}): expected a table (CSV).") from error
