@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from firmware.dates import believable_date
+from firmware.dates import believable_date, is_carried
 from firmware.findings import Anchor
 from firmware.readings import Fix, RtcTime
 
@@ -28,7 +28,8 @@ STEP_S = 1.0
 """A date that moves by more than this is anchored anew, and does not agree with the ones before."""
 
 ANCHOR_S = 600.0
-"""How often the satellites' date is anchored anew, so that the crystal's drift stays small."""
+"""How often a date is anchored anew: the crystal's drift stays small, and each segment of a journal
+has an anchor of its own."""
 
 AGREED = 5
 """So many dates of the satellites in a row that agree are worth setting the battery clock by."""
@@ -56,8 +57,8 @@ class Timekeeper:
     _error_s: float = 0.0
 
     def take_fix(self, fix: Fix, mono_s: float) -> None:
-        """Pins the date of a fix; a fix without a date leaves the pin where it is."""
-        if fix.utc is None:
+        """Pins the date of a fix; one without a date that can be carried on leaves it as it is."""
+        if fix.utc is None or not is_carried(fix.utc.date()):
             return
         before = self.utc(mono_s)
         if before is not None:
@@ -71,6 +72,8 @@ class Timekeeper:
     def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
         """Pins the battery clock's date where no satellite has given one."""
         day = rtc.utc.date()
+        if not is_carried(day):
+            return
         if self.source == "gps":
             self.rtc_ahead_s = (rtc.utc - self._expected(mono_s)).total_seconds()
         if self.source != "gps" and believable_date(day, self.floor) == day:
@@ -87,7 +90,7 @@ class Timekeeper:
         if self._anchored is not None:
             source, mono_s = self._anchored
             has_stepped = self._step_s is not None
-            is_due = self.source == "gps" and self._pinned_s >= mono_s + ANCHOR_S
+            is_due = self._pinned_s >= mono_s + ANCHOR_S
             if source == self.source and not has_stepped and not is_due:
                 return None
         self._anchored = (self.source, self._pinned_s)

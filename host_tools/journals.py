@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ from firmware.findings import Alert, Anchor, Event, Finding, Pull
 from firmware.fixes import EpochReport
 from firmware.journal import reader
 from firmware.journal.record import Close, Gap, Record, Start
+from firmware.journal.redating import Anchors
 from firmware.law import Law
 from firmware.readings import Channel, Fix, Reading
 from firmware.sources.drive import every_sensor, with_modes, with_surroundings
@@ -76,6 +77,32 @@ class Comparison:
                 self.records += 1
             elif not self.difference:
                 self.difference = f"the journal has {_words(was)}; the replay has {_words(now)}"
+
+
+@dataclass(slots=True)
+class Redated:
+    """Dates what a journal held before any date was known, by the anchors that came later.
+
+    `count` says how many were, `source` by which clock. Without a journal it changes nothing.
+    """
+
+    path: Path | None
+    count: int = 0
+    source: str = ""
+    _anchors: Anchors | None = None
+
+    def dated(self, told: Told) -> Told:
+        """The same, with a date where it had none and the journal has one for it."""
+        if told.utc is not None or self.path is None:
+            return told
+        if self._anchors is None:
+            self._anchors = Anchors.read(self.path)
+        found = self._anchors.at(told.at_s)
+        if found is None:
+            return told
+        self.count += 1
+        self.source = found.source
+        return replace(told, utc=found.utc)
 
 
 @dataclass(slots=True)

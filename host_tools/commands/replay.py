@@ -19,11 +19,12 @@ from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.findings import Alert, Finding
 from firmware.fixes import EpochReport
+from firmware.journal import reader
 from firmware.monitor import Monitor
 from firmware.readings import Reading
 from host_tools import replaying
 from host_tools.journal_copy import JournalCopy
-from host_tools.journals import Comparison, open_journal
+from host_tools.journals import Comparison, Redated, open_journal
 from host_tools.recordings import Kind, Recording, Wishes, as_wished, open_recording, recognise
 from host_tools.replay_lines import fix_line, print_summary, shower, with_progress
 from host_tools.replaying import Summary, Told
@@ -106,7 +107,10 @@ def replay(
     ride = _open_ride(file, kind, wishes)
     if fixes:
         _print_fixes(ride, json)
-    elif not _judge(ride, json, findings, alerts, journal):
+        return
+    if ride.recording is not None:
+        ride.recording.refuse_without_speed()
+    if not _judge(ride, json, findings, alerts, journal):
         raise typer.Exit(1)
 
 
@@ -145,6 +149,13 @@ def _open_ride(path: Path, kind: Kind, wishes: Wishes) -> Ride:
 
 def _open_journal(path: Path, wishes: Wishes) -> Ride:
     """A boot's journal; where it is judged otherwise than it was, there is nothing to compare."""
+    boots = reader.boots(path)
+    if len(boots) > 1:
+        typer.echo(
+            f"{path}: holds {len(boots)} boots: {boots[-1].name}, the newest, is judged. "
+            f"Name another, like {boots[0]}",
+            err=True,
+        )
     held = open_journal(path)
     if wishes == Wishes():
         core = monitor.build(held.config, held.laws)
@@ -192,6 +203,7 @@ def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | 
     summary = Summary()
     wanted = Finding if findings else Alert if alerts else None
     show = _show_json if json else shower(ride.config)
+    dates = Redated(ride.path if ride.kind is Kind.JOURNAL else None)
     copy = None
     if folder is not None:
         copy = JournalCopy(folder, ride.config, ride.core, f"replayed: {ride.path.name}")
@@ -206,11 +218,17 @@ def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | 
                 if ride.comparison is not None:
                     ride.comparison.judge(one)
                 if wanted is not None and isinstance(one.record, wanted):
-                    show(one)
+                    show(dates.dated(one))
             if copy is not None:
                 copy.keep(at_s, reading, told)
     if not summary.fixes:
         _warn_of_no_fix(ride.path)
+    if dates.count:
+        typer.echo(
+            f"{ride.path}: {dates.count} lines are from before any date was known: dated by the "
+            f"anchor that came later ({dates.source}).",
+            err=True,
+        )
     if wanted is None and json:
         sys.stdout.buffer.write(_encode(replaying.summary_object(summary)) + b"\n")
     elif wanted is None:
