@@ -10,8 +10,17 @@ WEEKS_1024 = timedelta(weeks=1024)
 """The GPS week counts to 1,023 and begins anew (IS-GPS-200, section 20.3.3.3.1.1)."""
 
 TEN_YEARS = timedelta(days=3653)
+FIRST, LAST = date(1980, 1, 6), date(2100, 12, 31)
+"""The days of GPS time, and as far on as anyone rides this. Beyond, sums overflow Python's dates
+and MCAP's nanoseconds: such a day is no day."""
+
 AGREEING_DATES = 3
 SAME_S = 3600.0
+
+
+def is_carried(day: date) -> bool:
+    """Whether a day is one that the unit reckons with, be it true or false."""
+    return FIRST <= day <= LAST
 
 
 def believable_date(day: date, floor: date) -> date | None:
@@ -55,6 +64,8 @@ class Dates:
         if day != self._said:
             self._said = day
             meant = day if self._is_trusting else believable_date(day, self._floor)
+            if meant is not None and not is_carried(meant):
+                meant = None
             self.snapped = None if meant is None or meant == day else (day, meant)
             self._midnight = (
                 None if meant is None else datetime(meant.year, meant.month, meant.day, tzinfo=UTC)

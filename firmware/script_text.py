@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from firmware import ride
+from firmware.dates import FIRST, LAST, is_carried
 from firmware.errors import DriveError
 from firmware.files import DRIVE_BYTES, whole
 from firmware.readings import TetherState
@@ -253,7 +254,13 @@ def _instant(text: str) -> datetime:
         instant = datetime.min  # noqa: DTZ901 - naive on purpose: refused just below
     if instant.tzinfo is None:
         raise _FaultyWordError(f"{text}: must be ISO 8601 in UTC, like 2026-01-17T22:30:00Z.")
-    return instant.astimezone(UTC)
+    try:
+        utc = instant.astimezone(UTC)
+    except OverflowError:
+        utc = datetime.max.replace(tzinfo=UTC)  # refused just below
+    if not is_carried(utc.date()):
+        raise _FaultyWordError(f"{text}: must be from {FIRST} to {LAST}.")
+    return utc
 
 
 def _date(text: str) -> date:

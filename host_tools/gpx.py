@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,7 @@ import gpxpy
 from gpxpy.gpx import GPX, GPXException, GPXTrackPoint
 
 from firmware.config import Gps
+from firmware.dates import is_carried
 from firmware.epochs import distance_m
 from firmware.errors import SledwardenError
 from firmware.fixes import EpochReport
@@ -42,7 +43,7 @@ def read_track(path: Path, gps: Gps) -> tuple[Point, ...]:
         gpx = gpxpy.parse(path.read_text(encoding="utf-8-sig"))
     except (GPXException, UnicodeDecodeError) as fault:
         raise SledwardenError(str(path), f"is no GPX that can be read: {fault}.") from fault
-    stamped = [(point, point.time) for point in _points(gpx) if point.time is not None]
+    stamped = [(point, utc) for point in _points(gpx) if (utc := _utc(point)) is not None]
     if not stamped:
         raise SledwardenError(
             str(path),
@@ -50,8 +51,7 @@ def read_track(path: Path, gps: Gps) -> tuple[Point, ...]:
             "Export it again with its times.",
         )
     points: list[Point] = []
-    for point, said in stamped:
-        utc = (said if said.tzinfo is not None else said.replace(tzinfo=UTC)).astimezone(UTC)
+    for point, utc in stamped:
         last = points[-1].report if points else None
         if last is not None and last.utc is not None and utc <= last.utc:
             continue
@@ -80,7 +80,31 @@ def read_track(path: Path, gps: Gps) -> tuple[Point, ...]:
             derived=is_derived,
         )
         points.append(Point(at_s, report))
+    if len(points) == 1 and len(stamped) > 1:
+        raise SledwardenError(
+            str(path),
+            f"its {len(stamped)} times run backward or stand still: no point comes after the "
+            "first, and speed can't be told.",
+            "Export it again with its points in the order of the ride.",
+        )
     return tuple(points)
+
+
+def refuse_without_speed(path: Path, points: tuple[Point, ...]) -> None:
+    """Raises SledwardenError with the reason where no point of a track has a speed to judge."""
+    if any(point.report.speed_mps is not None for point in points):
+        return
+    nearest_s = min((after.at_s - before.at_s for before, after in pairwise(points)), default=None)
+    why = (
+        "it has a single point with a time"
+        if nearest_s is None
+        else (f"its points are {nearest_s:.0f} s apart and more, over {_LONGEST_S:.0f} s")
+    )
+    raise SledwardenError(
+        str(path),
+        f"{why}, and no speed of their own: none can be told.",
+        "Record a point every second or so.",
+    )
 
 
 def of_track(points: tuple[Point, ...], source: str) -> Iterator[tuple[float, Reading]]:
@@ -109,6 +133,17 @@ def _points(gpx: GPX) -> Iterator[GPXTrackPoint]:
     for track in gpx.tracks:
         for segment in track.segments:
             yield from segment.points
+
+
+def _utc(point: GPXTrackPoint) -> datetime | None:
+    """The time of a point, in UTC where it says no zone; None without one that can be carried."""
+    if point.time is None:
+        return None
+    try:
+        utc = (point.time if point.time.tzinfo else point.time.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:  # the last hours of year 9999, west of Greenwich
+        return None
+    return utc if is_carried(utc.date()) else None
 
 
 def _speed_mps(point: GPXTrackPoint) -> float | None:

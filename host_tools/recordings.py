@@ -25,7 +25,7 @@ from firmware.readings import Reading
 from firmware.script import Drive, Send
 from firmware.script_text import load as load_drive
 from firmware.sources import drive as source
-from host_tools.gpx import Point, of_track, read_track
+from host_tools.gpx import Point, of_track, read_track, refuse_without_speed
 
 MAGIC = b"\x89MCAP0\r\n"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -115,6 +115,11 @@ class Recording:
         for at_s, octets in chunks:
             for reading in tracker.feed(octets, at_s):
                 yield at_s, reading
+
+    def refuse_without_speed(self) -> None:
+        """Raises SledwardenError for a track of which no point can be judged, and says why."""
+        if self.kind is Kind.GPX:
+            refuse_without_speed(self.path, self.track)
 
     def epochs(self) -> Iterator[EpochReport]:
         """Each epoch that the receiver says is valid, before the gates of order and outlier."""

@@ -256,8 +256,8 @@ def test_a_track_too_thin_for_a_speed_is_told_as_that(tmp_path: Path) -> None:
     points = point(1, 45.9) + point(1, 45.91).replace("T00:00", "T00:01")
     track = written(tmp_path, GPX.format(points), "one.gpx")
     assert fault(track) == (
-        f"{track}: its points are 60 s apart and more, over 30 s, and no speed of their own: none can "
-        "be told. Record a point every second or so."
+        f"{track}: its points are 60 s apart and more, over 30 s, and no speed of their own: none "
+        "can be told. Record a point every second or so."
     )
     assert len(objects(track, "--fixes")) == 2
 

@@ -154,6 +154,12 @@ def test_the_header_is_read(tmp_path: Path) -> None:
             "Vehicle: boat: must be snowmobile, low_speed_vehicle or motor_vehicle.",
         ),
         ("# Start: today", "Start: today: must be ISO 8601 in UTC, like 2026-01-17T22:30:00Z."),
+        (
+            "# Start: 9999-12-31T23:00:00Z",
+            "Start: 9999-12-31T23:00:00Z: must be from 1980-01-06 to 2100-12-31.",
+        ),
+        ("# Start: 0001-01-01T00:00:00+05:00", "must be from 1980-01-06 to 2100-12-31."),
+        ("3 rtc 9999-12-31T23:59:00-05:00", "must be from 1980-01-06 to 2100-12-31."),
         ("# Floor: soon", "Floor: soon: must be a date, like 2026-01-17."),
         ("# Zones: ../a.gpkg", "Zones: ../a.gpkg: must be a path in the drive's own folder."),
         ("# Name: a\n# Name: b", "Name: stands twice: once is enough."),

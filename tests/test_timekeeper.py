@@ -56,6 +56,18 @@ def test_a_fix_without_a_date_leaves_the_date_as_it_is() -> None:
     assert kept.source == "gps"
 
 
+@pytest.mark.parametrize("year", [1, 1979, 2101, 9999])
+def test_a_date_that_can_t_be_carried_on_is_no_date(year: int) -> None:
+    one = keeper()
+    far = datetime(year, 12, 31, 23, 59, 59, tzinfo=UTC)
+    one.take_fix(dated(far), 10.0)
+    one.take_rtc(RtcTime(far, 1.0), 11.0)
+    assert one.utc(1e6) is None
+    one.take_fix(dated(datetime(2026, 1, 17, tzinfo=UTC)), 12.0)
+    one.take_fix(dated(far), 13.0)
+    assert one.utc(13.0) == datetime(2026, 1, 17, 0, 0, 1, tzinfo=UTC)
+
+
 def test_the_battery_clock_gives_the_date_until_a_satellite_does() -> None:
     kept = keeper()
     kept.take_rtc(RtcTime(UTC_NOW, 60.0), 10.0)
