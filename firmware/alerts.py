@@ -47,12 +47,12 @@ _ALARM, _CHIRP, _QUIET = ToneCue.ALARM, ToneCue.CHIRP, ToneCue.OFF
 # fmt: off
 TABLE = (
     #   name                     topic         on     words                                  light   haptic   tone    priority
-    Row("tether-out",            "tether",     OVER,  "TETHER OUT\nSTOP ENGINE",             _RED,   _PULSES, _ALARM, 120, clear_s=1.0),
-    Row("zone-speed",            "zone",       OVER,  "SLOW TO {limit:.0f}\n{thing}",        _RED,   _PULSES, _ALARM, 110, clear_s=1.0, climbs=True),
-    Row("over-speed",            "speed",      OVER,  "SLOW DOWN\nLIMIT {limit:.0f}",        _RED,   _PULSES, _ALARM, 100, clear_s=1.0, climbs=True),
+    Row("tether-out",            "tether",     OVER,  "TETHER OUT\nSTOP ENGINE",             _RED,   _PULSES, _ALARM, 120, clear_s=1.5),
+    Row("zone-speed",            "zone",       OVER,  "SLOW TO {limit:.0f}\n{thing}",        _RED,   _PULSES, _ALARM, 110, clear_s=1.5, climbs=True),
+    Row("over-speed",            "speed",      OVER,  "SLOW DOWN\nLIMIT {limit:.0f}",        _RED,   _PULSES, _ALARM, 100, clear_s=1.5, climbs=True),
     Row("zone-ahead",            "zone-ahead", NEAR,  "{thing} AHEAD\nSLOW TO {limit:.0f}",  _FLASH, _TAP,    _CHIRP,  90),
-    Row("head-lamp-out",         "head-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  62, clear_s=1.0),
-    Row("tail-lamp-out",         "tail-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  61, clear_s=1.0),
+    Row("head-lamp-out",         "head-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  62, clear_s=1.5),
+    Row("tail-lamp-out",         "tail-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  61, clear_s=1.5),
     Row("speed-not-watched",     "speed",      BLIND, "SPEED NOT\nWATCHED",                  _AMBER, _TAP,    _QUIET,  55),
     Row("tether-not-watched",    "tether",     BLIND, "TETHER NOT\nWATCHED",                 _AMBER, _TAP,    _QUIET,  45),
     Row("zone-not-watched",      "zone",       BLIND, "ZONES NOT\nWATCHED",                  _DARK,  _STILL,  _QUIET,  40),

@@ -1,7 +1,9 @@
 """Exceedances from start to end: what a tachograph would call an event.
 
-An event starts with the first `unsure` or `violation` of a clause and ends with the first verdict
-that is neither. It is sure once a `violation` was held for 5 s; a single fix never is.
+An event is a stretch of one verdict, `unsure` or `violation`: its start, its peak and its end are
+those of that verdict alone, so that nothing which was unsure ever counts as a violation. A
+violation that wavers into `unsure` for less than 5 s goes on; it ends where it was last seen. It is
+sure once it was held for 5 s without a break; a single fix never is.
 """
 
 from __future__ import annotations
@@ -13,12 +15,17 @@ from dataclasses import dataclass, field, replace
 from firmware.findings import Event, Finding, Verdict
 
 SURE_S = 5.0
+"""So long a violation must be held to be sure, and so long `unsure` must last to end one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Open:
+    """An event that lasts: since when its violation is held, and since when it is in doubt."""
+
     event: Event
-    violation_since_s: float | None
+    held_since_s: float
+    doubted_since_s: float | None = None
+    doubted: Finding | None = None
 
 
 @dataclass(slots=True)
@@ -31,52 +38,92 @@ class Events:
         """The events that start, become sure or end at `at_s`."""
         changes: list[Event] = []
         for clause, finding in findings.items():
-            if not finding.verdict.is_over:
-                if clause in self._open:
-                    changes.append(replace(self._open.pop(clause).event, end_s=at_s))
-                continue
             one = self._open.get(clause)
-            if one is None:
-                event = Event(
-                    clause, finding.verdict, at_s, finding.value, finding.limit, finding.unit, False
-                )
-                one = _Open(event, None)
-                changes.append(event)
-            one, became_sure = _grow(one, finding, at_s)
-            self._open[clause] = one
-            if became_sure:
-                changes.append(one.event)
+            if not finding.verdict.is_over:
+                if one is not None:
+                    changes += self._close(one, at_s)
+            elif one is None:
+                changes.append(self._begin(finding, at_s))
+            else:
+                changes += self._go_on(one, finding, at_s)
         return changes
 
     def due_s(self, at_s: float) -> float:
-        """The next instant at which an event becomes sure by time alone."""
+        """The next instant at which an event becomes sure, or ends in doubt, by time alone."""
         due = math.inf
         for one in self._open.values():
-            if one.violation_since_s is not None and not one.event.is_sure:
-                due = min(due, one.violation_since_s + SURE_S)
+            if one.event.verdict is not Verdict.VIOLATION:
+                continue
+            if one.doubted_since_s is not None:
+                due = min(due, one.doubted_since_s + SURE_S)
+            elif not one.event.is_sure:
+                due = min(due, one.held_since_s + SURE_S)
         return due if due > at_s else math.inf
 
     def end(self, at_s: float) -> list[Event]:
         """Ends all that is open, at power-off."""
-        ended = [replace(one.event, end_s=at_s) for one in self._open.values()]
-        self._open.clear()
+        return [event for one in list(self._open.values()) for event in self._close(one, at_s)]
+
+    def _begin(self, finding: Finding, at_s: float) -> Event:
+        event = Event(
+            finding.clause,
+            finding.verdict,
+            at_s,
+            finding.value,
+            finding.limit,
+            finding.unit,
+            False,
+        )
+        self._open[finding.clause] = _Open(event, at_s)
+        return event
+
+    def _close(self, one: _Open, at_s: float) -> list[Event]:
+        """Ends an event: where its violation was last seen, with what was doubted after it."""
+        del self._open[one.event.clause]
+        if one.doubted_since_s is None or one.doubted is None:
+            return [replace(one.event, end_s=at_s)]
+        ended = [replace(one.event, end_s=one.doubted_since_s)]
+        if at_s > one.doubted_since_s:
+            doubt = self._begin(one.doubted, one.doubted_since_s)
+            ended += [doubt, *self._close(self._open[one.event.clause], at_s)]
         return ended
 
+    def _go_on(self, one: _Open, finding: Finding, at_s: float) -> list[Event]:
+        if finding.verdict is not one.event.verdict:
+            return self._turn(one, finding, at_s)
+        if one.doubted_since_s is not None:
+            one.doubted_since_s = one.doubted = None
+            one.held_since_s = at_s
+        one.event = _grown(one.event, finding)
+        is_held = finding.verdict is Verdict.VIOLATION and at_s >= one.held_since_s + SURE_S
+        if one.event.is_sure or not is_held:
+            return []
+        one.event = replace(one.event, is_sure=True)
+        return [one.event]
 
-def _grow(one: _Open, finding: Finding, at_s: float) -> tuple[_Open, bool]:
-    """The event with this finding taken in, and whether it has just become sure."""
-    event = one.event
-    if finding.value is not None:
-        # A lamp's worst value is its lowest; a speed's, and a clock's, is its highest.
-        worse = max if finding.unit in ("mph", "km/h", "s") else min
-        event = replace(
-            event, peak=finding.value if event.peak is None else worse(event.peak, finding.value)
-        )
-    since_s = one.violation_since_s
-    if finding.verdict is Verdict.VIOLATION:
-        since_s = at_s if since_s is None else since_s
-        event = replace(event, verdict=Verdict.VIOLATION)
-    else:
-        since_s = None
-    became_sure = not event.is_sure and since_s is not None and at_s >= since_s + SURE_S
-    return _Open(replace(event, is_sure=event.is_sure or became_sure), since_s), became_sure
+    def _turn(self, one: _Open, finding: Finding, at_s: float) -> list[Event]:
+        """What was unsure becomes a violation at once; a violation becomes unsure after 5 s."""
+        if finding.verdict is Verdict.VIOLATION:
+            return [*self._close(one, at_s), self._begin(finding, at_s)]
+        if one.doubted_since_s is None or one.doubted is None:
+            one.doubted_since_s, one.doubted = at_s, finding
+            return []
+        one.doubted = replace(finding, value=_worse(one.doubted.value, finding))
+        if at_s < one.doubted_since_s + SURE_S:
+            return []
+        since_s, doubted = one.doubted_since_s, one.doubted
+        one.doubted_since_s = None
+        ended = self._close(one, since_s)
+        return [*ended, self._begin(doubted, since_s)]
+
+
+def _grown(event: Event, finding: Finding) -> Event:
+    """The event with the worst of its value and the finding's."""
+    return replace(event, peak=_worse(event.peak, finding))
+
+
+def _worse(value: float | None, finding: Finding) -> float | None:
+    """A lamp's worst value is its lowest; a speed's, and a clock's, is its highest."""
+    if finding.value is None or value is None:
+        return finding.value if value is None else value
+    return (max if finding.unit in ("mph", "km/h", "s") else min)(value, finding.value)

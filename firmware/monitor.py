@@ -308,7 +308,8 @@ class Monitor:
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 
     def _look_at_sky(self, at_s: float) -> list[Watched]:
-        dark = self.sky.judge(self.timekeeper.utc(at_s), at_s)
+        error_s = self.timekeeper.error_s(at_s) or 0.0
+        dark = self.sky.judge(self.timekeeper.utc(at_s), at_s, error_s)
         if dark == self.dark:
             return []
         self.dark = dark
@@ -406,6 +407,7 @@ class Monitor:
             dark=self.dark,
             local=self.local(at_s) if self._by_clock else None,
             modes=self.requests.modes,
+            clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
         )
 
     def _seen_s(self, *channels: Channel) -> float:

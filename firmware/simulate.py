@@ -7,6 +7,7 @@ on a fake bus, and see edges on gpiozero's mock pins.
 from __future__ import annotations
 
 import heapq
+import logging
 import math
 import os
 import signal
@@ -24,6 +25,7 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.readings import Channel, Fix, Reading, Request, TetherState
 from firmware.script import (
+    BEHIND,
     Action,
     Button,
     ClockStep,
@@ -40,6 +42,14 @@ from firmware.sources.base import Post
 from firmware.sources.drive import SUPPLY_V, tracker, with_modes
 from firmware.wiring import Wires
 from firmware.world import World
+
+log = logging.getLogger("sledwarden.simulate")
+
+BEHIND_S = 1.0
+"""A drive that is played so many ride seconds late is no longer the ride that was asked for."""
+
+STOP_S = 5.0
+"""The longest wait for the drive's end: a write to a line that nobody reads takes 2 s."""
 
 PRESS_S = 0.3
 HOLD_S = 2.2
@@ -68,6 +78,10 @@ class Stage:
         self._timeline = list(drive.timeline())
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        for at_s, action in self._timeline:  # the world as it is when the unit is switched on
+            if at_s > 0.0:
+                break
+            self._world.apply(action.deed, 0.0)
         self._show_contacts()
         self._show_lights(0.0)
         self._show_rtc(0.0)
@@ -96,7 +110,7 @@ class Stage:
         """Ends the drive and takes the fakes down; safe to call twice."""
         self._ended.set()
         if self._thread is not None:
-            self._thread.join(timeout=2.0)
+            self._thread.join(timeout=STOP_S)
         self._receiver.close()
         self._pins.close()
 
@@ -110,9 +124,17 @@ class Stage:
         return chips
 
     def _run(self, post: Post, on_end: Callable[[str], None]) -> None:
+        is_told = False
         for at_s, happen in self._happenings(post):
             if self._clock.wait(self._ended, at_s - self._clock.mono_s()):
                 return
+            late_s = self._clock.mono_s() - at_s
+            if late_s > BEHIND_S and not is_told:
+                is_told = True
+                log.warning(
+                    "fell %.1f s %s: this machine can't play it %g times as fast",
+                    late_s, BEHIND, self._clock.speed,
+                )  # fmt: skip
             happen(at_s)
         on_end("the drive ended")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from firmware.readings import Light, Missing
-from firmware.rules.base import Dark
+from firmware.rules.base import CLOCK_SLACK_S, Dark
 from firmware.sun import hours_of_darkness
 
 RECHECK_S = 60.0
@@ -91,8 +91,11 @@ class Sky:
                 self._own_lux = max(0.0, lux - before[-1])
         return min(self._own_lux, lux)
 
-    def judge(self, utc: datetime | None, at_s: float) -> Dark:
-        """Whether it is dark now; pure but for the cached answer of the sun."""
+    def judge(self, utc: datetime | None, at_s: float, clock_error_s: float = 0.0) -> Dark:
+        """Whether it is dark now; pure but for the cached answer of the sun.
+
+        It is not sure where the clock's error reaches over dusk or dawn.
+        """
         if at_s >= self._turns_s:
             self._is_dim, self._turning_to, self._turns_s = self._turning_to, None, math.inf
         if self._place is None or utc is None:
@@ -104,7 +107,14 @@ class Sky:
             self._by_sun = sun.is_dark
             self._asked_place = self._place
             self._recheck_s = at_s + min(RECHECK_S, max(until_s, 0.001))
-        return Dark(self._by_sun, self._is_dim)
+        is_sure = True
+        if clock_error_s > CLOCK_SLACK_S:
+            error = timedelta(seconds=clock_error_s)
+            is_sure = all(
+                hours_of_darkness(*self._place, moment).is_dark is self._by_sun
+                for moment in (utc - error, utc + error)
+            )
+        return Dark(self._by_sun, self._is_dim, is_sure=is_sure)
 
     def due_s(self) -> float:
         """The instant at which darkness must be judged again."""

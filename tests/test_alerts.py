@@ -214,28 +214,29 @@ def test_one_exceedance_is_one_alert_however_many_fixes() -> None:
     for second, mph in enumerate([49.0, 51.0, 52.0, 51.0, 53.0, 49.0, 46.0]):
         ride.put(float(second), speed(mph, limit=50.0))
     over = [(at_s, state) for at_s, name, state in ride.until(20.0).changes if name == "over-speed"]
-    assert over == [(1.0, "raised"), (6.0, "cleared")]
+    assert over == [(1.0, "raised"), (6.5, "cleared")]
 
 
-def test_a_speed_that_wavers_about_the_limit_is_one_exceedance() -> None:
+@pytest.mark.parametrize("period_s", [0.1, 0.5, 1.0])
+def test_a_speed_that_wavers_about_the_limit_is_one_exceedance(period_s: float) -> None:
     ride = Ride()
     for step in range(20):
-        ride.put(step * 0.5, speed(55.6 if step % 2 == 0 else 54.9))
-    ride.until(30.0)
+        ride.put(step * period_s, speed(55.6 if step % 2 == 0 else 54.9))
+    ride.until(60.0)
     over = [(at_s, state) for at_s, name, state in ride.changes if name == "over-speed"]
-    assert over == [(0.0, "raised"), (10.5, "cleared")]
+    assert over == [(0.0, "raised"), (19 * period_s + 1.5, "cleared")]
 
 
-def test_an_alert_clears_by_time_alone_one_second_after_its_cause() -> None:
-    ride = Ride().put(0.0, speed(60.0)).put(5.0, speed(40.0)).until(5.99)
+def test_an_alert_clears_by_time_alone_1_5_s_after_its_cause() -> None:
+    ride = Ride().put(0.0, speed(60.0)).put(5.0, speed(40.0)).until(6.49)
     assert ride.changes == [(0.0, "over-speed", "raised")]
     ride.until(100.0)
-    assert ride.changes[1:] == [(6.0, "over-speed", "cleared")]
+    assert ride.changes[1:] == [(6.5, "over-speed", "cleared")]
     assert ride.cues(100.0) == Cues(is_watching=True)
 
 
-def test_a_cause_that_is_over_after_a_second_and_comes_again_is_a_new_exceedance() -> None:
-    ride = Ride().put(0.0, speed(60.0)).put(5.0, speed(40.0)).put(6.1, speed(60.0))
+def test_a_cause_that_is_over_for_long_and_comes_again_is_a_new_exceedance() -> None:
+    ride = Ride().put(0.0, speed(60.0)).put(5.0, speed(40.0)).put(6.6, speed(60.0))
     states = [state for _, name, state in ride.changes if name == "over-speed"]
     assert states == ["raised", "cleared", "raised"]
 
@@ -257,7 +258,7 @@ def test_two_clauses_raise_an_alert_each() -> None:
     )
     assert [name for _, name, _ in ride.changes] == ["zone-speed", "zone-speed"]
     ride.put(3.0, speed(5.0, 10.0, "350.10(1)(g)", "zone")).until(5.0)
-    assert ride.changes[-1] == (4.0, "zone-speed", "cleared")
+    assert ride.changes[-1] == (4.5, "zone-speed", "cleared")
     assert [one.clause for one in ride.alerts.standing()] == ["350.10(1)(i)"]
 
 

@@ -74,10 +74,43 @@ def test_being_unsure_for_ever_is_never_sure() -> None:
     assert [(one.is_sure, one.verdict) for _, one in changes] == [(False, Verdict.UNSURE)] * 2
 
 
-def test_once_sure_stays_sure_and_once_a_violation_stays_one() -> None:
-    changes = follow((0.0, speed(60.0)), (6.0, speed(55.2)), (20.0, speed(50.0)))
-    end = changes[-1][1]
-    assert (end.is_sure, end.verdict, end.peak, end.end_s) == (True, Verdict.VIOLATION, 60.0, 20.0)
+def ended(*moments: tuple[float, Finding]) -> list[tuple[object, ...]]:
+    """Verdict, start, peak, sureness and end of the events that ended."""
+    return [
+        (one.verdict, one.start_s, one.peak, one.is_sure, one.end_s)
+        for _, one in follow(*moments)
+        if one.end_s is not None
+    ]
+
+
+def test_what_was_unsure_never_counts_as_a_violation() -> None:
+    # 90 mph in too little light is unsure; 56 mph after dark is the violation, for 8 s
+    dim = Finding(CLAUSE, Verdict.UNSURE, "too little light", 90.0, 55.0, "mph", 0.5, "speed")
+    assert ended((0.0, dim), (300.0, speed(56.0)), (308.0, speed(50.0))) == [
+        (Verdict.UNSURE, 0.0, 90.0, False, 300.0),
+        (Verdict.VIOLATION, 300.0, 56.0, True, 308.0),
+    ]
+
+
+def test_a_violation_ends_where_it_was_last_seen_once_it_is_in_doubt_for_5_s() -> None:
+    assert ended((0.0, speed(60.0)), (6.0, speed(55.2)), (20.0, speed(50.0))) == [
+        (Verdict.VIOLATION, 0.0, 60.0, True, 6.0),
+        (Verdict.UNSURE, 6.0, 55.2, False, 20.0),
+    ]
+
+
+def test_a_violation_that_wavers_into_doubt_goes_on() -> None:
+    wavers = [(0.0, 57.0), (2.0, 55.3), (4.0, 58.0), (8.0, 55.4), (9.0, 56.0), (10.0, 50.0)]
+    assert ended(*[(at_s, speed(mph)) for at_s, mph in wavers]) == [
+        (Verdict.VIOLATION, 0.0, 58.0, False, 10.0),
+    ]
+
+
+def test_doubt_at_the_end_of_a_violation_is_an_event_of_its_own() -> None:
+    assert ended((0.0, speed(57.0)), (6.0, speed(55.3)), (8.0, speed(50.0))) == [
+        (Verdict.VIOLATION, 0.0, 57.0, True, 6.0),
+        (Verdict.UNSURE, 6.0, 55.3, False, 8.0),
+    ]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.COMPLIANT, Verdict.APPROACHING, Verdict.UNKNOWN])

@@ -310,6 +310,13 @@ def test_a_supply_that_goes_while_the_bulb_is_out_has_its_own_2_s() -> None:
     assert [one.verdict for one in findings[1:]] == [Verdict.UNSURE] * 3 + [Verdict.VIOLATION]
 
 
+def test_a_light_that_is_within_its_error_of_the_limit_is_never_accused() -> None:
+    dim: dict[str, object] = {"head": Light(45.0, 11.5)}
+    assert ride((100.0, dim), (300.0, dim))[-1].verdict is Verdict.UNSURE
+    sure: dict[str, object] = {"head": Light(35.0, 9.5)}
+    assert ride((100.0, sure), (300.0, sure))[-1].verdict is Verdict.VIOLATION
+
+
 def test_light_and_supply_that_go_within_two_looks_are_one_outage() -> None:
     out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
     off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}

@@ -282,7 +282,9 @@ def test_a_lamp_is_out_at_its_own_instant() -> None:
     ]
     assert sled.alert("head-lamp-out") == [(pytest.approx(3.26), "raised")]
     assert [(at_s - T0, sure) for at_s, clause, sure, _ in sled.events if clause == HEAD] == [
-        (pytest.approx(3.26), False),
+        (pytest.approx(3.26), False),  # unsure begins
+        (pytest.approx(61.0), False),  # and ends,
+        (pytest.approx(61.0), False),  # where the violation begins
         (pytest.approx(66.0), True),
     ]
 
@@ -290,7 +292,7 @@ def test_a_lamp_is_out_at_its_own_instant() -> None:
 def test_an_alert_clears_and_an_event_is_sure_at_their_own_instants() -> None:
     sled = Sled(GPS).fix(T0, 70.0, fresh_s=None).advance(T0 + 50.0)
     sled.fix(T0 + 50.0, 40.0, fresh_s=None).put(T0 + 99.0, Channel.RECEIVER, Receiver())
-    assert sled.alert("over-speed") == [(0.0, "raised"), (51.0, "cleared")]
+    assert sled.alert("over-speed") == [(0.0, "raised"), (51.5, "cleared")]
     assert [(at_s - T0, sure, ended) for at_s, _, sure, ended in sled.events] == [
         (0.0, False, False),
         (5.0, True, False),

@@ -122,6 +122,17 @@ def test_the_sun_is_asked_again_after_a_minute() -> None:
     assert made.due_s() == 160.0
 
 
+def test_a_clock_that_may_be_off_makes_dusk_unsure_and_midnight_not() -> None:
+    one = sky()
+    noon = datetime(2026, 1, 16, 18, 0, tzinfo=UTC)
+    until_s = (hours_of_darkness(*EAGLE_RIVER, noon).until_utc - noon).total_seconds()
+    night = noon + timedelta(seconds=until_s + 30.0)
+    assert one.judge(night, 0.0, 20.0).may_accuse
+    assert not one.judge(night, 1.0, 60.0).may_accuse
+    assert one.judge(night, 2.0, 60.0).is_dark is True
+    assert one.judge(night + timedelta(hours=3), 99.0, 60.0).may_accuse
+
+
 def test_the_change_comes_at_the_very_instant_of_the_change() -> None:
     until = hours_of_darkness(*EAGLE_RIVER, NOON).until_utc
     start = until - timedelta(seconds=130)

@@ -266,6 +266,33 @@ def test_a_zone_crossed_between_two_fixes_is_caught_once(clause: Clause) -> None
     assert again.verdict is Verdict.COMPLIANT
 
 
+def test_leaving_a_zone_slowly_and_then_going_faster_is_no_violation() -> None:
+    chart = map_of(HOUSE)
+    slow = seen(at_s=100.0, fix=fix_of(8.0, east_of(130.0)), nearby=chart)
+    fast = seen(at_s=102.0, fix=fix_of(30.0, east_of(200.0)), nearby=chart)
+    memory, inside = RULE.judge(RULE.begin(), slow, DWELLINGS)
+    _, outside = RULE.judge(memory, fast, DWELLINGS)
+    assert [inside.verdict, outside.verdict] == [Verdict.COMPLIANT] * 2
+    assert (inside.value, outside.value) == (pytest.approx(8.0), pytest.approx(8.0))
+
+
+def test_the_way_from_before_the_hours_of_the_clause_does_not_count() -> None:
+    chart = map_of(HOUSE)
+    early = local_of("2026-01-17T04:29:59")  # 22:29:59
+    begun = local_of("2026-01-17T04:30:00")
+    before = seen(at_s=100.0, fix=fix_of(30.0, east_of(100.0)), nearby=chart, local=early)
+    after = seen(at_s=101.0, fix=fix_of(30.0, east_of(200.0)), nearby=chart, local=begun)
+    memory, _ = RULE.judge(RULE.begin(), before, DWELLINGS)
+    assert judge(after, memory=memory).verdict is Verdict.COMPLIANT
+
+
+def test_a_clock_that_may_be_off_does_not_accuse_near_the_hour() -> None:
+    at_2231 = local_of("2026-01-17T04:31:00")
+    assert at(50.0, local=at_2231, clock_error_s=0.5).verdict is Verdict.VIOLATION
+    assert at(50.0, local=at_2231, clock_error_s=59.0).verdict is Verdict.VIOLATION
+    assert at(50.0, local=at_2231, clock_error_s=61.0).verdict is Verdict.UNSURE
+
+
 def test_fixes_more_than_5_s_apart_are_two_points_and_no_way() -> None:
     assert [one.verdict for one in cross(5.1)] == [Verdict.COMPLIANT] * 3
 

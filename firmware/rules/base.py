@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, Protocol
 
 from firmware.config import Rules
@@ -20,6 +20,10 @@ MOVING_MPH = 1.0
 ROUNDING = 1e-9
 """Of a speed in the unit of its limit: metres a second of 45 mph are 45.00000000000001 mph."""
 
+CLOCK_SLACK_S = 2.0
+"""A date from the satellites is true to half a second: only a clock that may be further off than
+this keeps a rule from accusing near an hour or near dusk."""
+
 NEVER = math.inf
 
 
@@ -28,12 +32,13 @@ class Dark:
     """Whether it is dark, by the sun and by the light; None where that can't be told.
 
     The sun may accuse. Too little natural light warns only, for how little is "insufficient" is
-    for a court to say.
+    for a court to say. `is_sure` is false where the error of the date reaches into the day.
     """
 
     by_sun: bool | None
     by_light: bool | None
     why: str = ""
+    is_sure: bool = True
 
     @property
     def is_dark(self) -> bool | None:
@@ -44,7 +49,7 @@ class Dark:
 
     @property
     def may_accuse(self) -> bool:
-        return self.by_sun is True
+        return self.by_sun is True and self.is_sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class Snapshot:
     dark: Dark
     local: datetime | None
     modes: frozenset[str]
+    clock_error_s: float = 0.0
 
     @property
     def is_moving(self) -> bool | None:
@@ -135,10 +141,27 @@ def is_within_window(now: Snapshot, clause: Clause) -> bool | None:
     """
     if now.local is None or clause.from_time is None or clause.to_time is None:
         return None
-    at = now.local.time()
-    if clause.from_time <= clause.to_time:
-        return clause.from_time <= at < clause.to_time
-    return at >= clause.from_time or at < clause.to_time
+    return _is_within(now.local.time(), clause.from_time, clause.to_time)
+
+
+def is_surely_within_window(now: Snapshot, clause: Clause) -> bool:
+    """Whether the clock's error leaves no doubt of it; true too where there is no window."""
+    if now.local is None or clause.from_time is None or clause.to_time is None:
+        return True
+    if now.clock_error_s <= CLOCK_SLACK_S:
+        return True
+    zone, error = now.local.tzinfo, timedelta(seconds=now.clock_error_s)
+    utc = now.local.astimezone(UTC)
+    return all(
+        _is_within(moment.astimezone(zone).time(), clause.from_time, clause.to_time)
+        for moment in (utc - error, utc + error)
+    )
+
+
+def _is_within(at: time, from_time: time, to_time: time) -> bool:
+    if from_time <= to_time:
+        return from_time <= at < to_time
+    return at >= from_time or at < to_time
 
 
 def in_unit_of(limit: Limit, speed_mps: float, error_mps: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from firmware.rules.base import (
     cannot_tell,
     does_not_apply,
     in_unit_of,
+    is_surely_within_window,
     is_within_window,
     judge_speed,
     lifted,
@@ -55,6 +56,7 @@ class SpeedLimit:
                 return cannot_tell(clause, "the time of day is not known", TOPIC)
             if not within:
                 return does_not_apply(clause, "outside its hours", TOPIC)
+            may_accuse = is_surely_within_window(now, clause)
         if isinstance(now.fix, Missing):
             return cannot_tell(clause, f"speed not known ({now.fix})", TOPIC)
         assert clause.limit is not None  # law.py refuses a speed clause without one

@@ -22,6 +22,7 @@ from firmware.rules.base import (
     cannot_tell,
     does_not_apply,
     in_unit_of,
+    is_surely_within_window,
     is_within_window,
     judge_speed,
     lifted,
@@ -47,6 +48,7 @@ class LastPlace:
 
     place: Place | None = None
     at_s: float = 0.0
+    speed_mps: float = 0.0
     due_s: float = NEVER
 
 
@@ -65,8 +67,12 @@ class ZoneSpeed:
         if isinstance(now.fix, Missing):
             return LastPlace(), self._without_fix(now, clause, now.fix)
         here = (now.fix.lat_deg, now.fix.lon_deg)
-        came_from = memory.place if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else None
-        return LastPlace(here, now.fix_at_s), self._finding(now, now.fix, here, came_from, clause)
+        before = memory if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else LastPlace()
+        finding = self._finding(now, now.fix, here, before, clause)
+        # The way there from before the hours of the clause was none of its business.
+        applies = clause.when != "clock" or is_within_window(now, clause) is True
+        place = here if applies else None
+        return LastPlace(place, now.fix_at_s, now.fix.speed_mps), finding
 
     def _without_fix(self, now: Snapshot, clause: Clause, fix: Missing) -> Finding:
         exempt = lifted(clause, now, TOPIC)
@@ -82,7 +88,7 @@ class ZoneSpeed:
         return cannot_tell(clause, f"nothing known of what is near ({nearby})", TOPIC, nearby)
 
     def _finding(
-        self, now: Snapshot, fix: Fix, here: Place, came_from: Place | None, clause: Clause
+        self, now: Snapshot, fix: Fix, here: Place, before: LastPlace, clause: Clause
     ) -> Finding:
         exempt = lifted(clause, now, TOPIC)
         if exempt is not None:
@@ -93,12 +99,31 @@ class ZoneSpeed:
                 return cannot_tell(clause, "the time of day is not known", TOPIC)
             if not within:
                 return does_not_apply(clause, "outside its hours", TOPIC)
+        found = self._in_zone(now, fix, here, None, fix.speed_mps, clause)
+        if before.place is not None and (found is None or found.verdict is not Verdict.VIOLATION):
+            # Somewhere on the way here it was no slower than the slower of its two ends.
+            slower_mps = min(before.speed_mps, fix.speed_mps)
+            passed = self._in_zone(now, fix, here, before.place, slower_mps, clause)
+            if passed is not None and (found is None or passed.verdict is Verdict.VIOLATION):
+                found = passed
+        return found or self._blind(now, here, clause) or self._ahead(now, fix, here, clause)
+
+    def _in_zone(
+        self,
+        now: Snapshot,
+        fix: Fix,
+        here: Place,
+        came_from: Place | None,
+        speed_mps: float,
+        clause: Clause,
+    ) -> Finding | None:
+        """The finding at a place, or on the way to it, and None where that is in no zone."""
         near, sure = self._nearest_zone(now, fix, here, came_from, clause)
         if near is None:
-            blind = self._blind(now, here, clause)
-            return blind or self._ahead(now, fix, here, clause)
+            return None
         assert clause.limit is not None  # law.py refuses a speed clause without one
-        value, error = in_unit_of(clause.limit, fix.speed_mps, fix.error_mps)
+        value, error = in_unit_of(clause.limit, speed_mps, fix.error_mps)
+        sure = sure and is_surely_within_window(now, clause)
         why = f"{near.feature.kind} {ft(near.distance_m):.0f} ft away"
         if not sure:
             why += f", give or take {ft(fix.error_m):.0f} ft"
