@@ -20,7 +20,7 @@ HEAD = """\
 Written from `firmware/config.py` by `python -m host_tools.config_reference > docs/config.md`:
 change it there.
 
-The unit reads one file, `/etc/sledwarden/sledwarden.toml` unless `--config` names another.
+The unit reads one file, the one that `--config` names: `/etc/sledwarden/sledwarden.toml` there.
 `hardware/sledwarden.toml` is an annotated one to start from. The file is TOML. A section that is
 left out is a part that is not fitted, or one that keeps its defaults; only what says *must be
 given* has to be there. A key or a section that is not listed here is an error, and so is a wrong

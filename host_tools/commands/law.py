@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,16 +64,24 @@ def as_object(clause: Clause) -> dict[str, Any]:
         "coverage": clause.coverage,
         "how": clause.how,
         "exemptions": clause.exemptions,
-        "drives": drives_of(clause.citation),
+        "drives": drives_of(clause),
     }
 
 
-def drives_of(citation: str) -> list[str]:
-    """The drives whose expectations name a paragraph."""
+def drives_of(clause: Clause) -> list[str]:
+    """The drives that prove a paragraph: in which it is more than kept, or which speak of it."""
+    tried = re.compile(
+        rf"^\S+ +{re.escape(clause.citation)} (approaching|unsure|violation|exempt)", re.MULTILINE
+    )
+    named = re.compile(rf"^#.*{re.escape(clause.citation)}(?![\w(])", re.MULTILINE | re.IGNORECASE)
+    proof = tried if clause.kind else named
     return [
         path.stem
         for path in sorted(DRIVES.glob("*.expect"))
-        if f" {citation} " in path.read_text(encoding="utf-8")
+        if proof.search(
+            path.read_text(encoding="utf-8")
+            + path.with_suffix(".drive").read_text(encoding="utf-8")
+        )
     ]
 
 
@@ -96,7 +105,7 @@ def _tell(clause: Clause) -> None:
         table.add_row("figure", f"{number.of} {number.op} {number.value} {number.unit}{note}")
     for exemption in clause.exemptions:
         table.add_row("exempt", exemption)
-    drives = drives_of(clause.citation)
+    drives = drives_of(clause)
     if drives:
         table.add_row("proven by", ", ".join(drives))
     out.print(table)
