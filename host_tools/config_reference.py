@@ -20,7 +20,8 @@ HEAD = """\
 Written from `firmware/config.py` by `python -m host_tools.config_reference > docs/config.md`:
 change it there.
 
-The unit reads one file, the one that `--config` names: `/etc/sledwarden/sledwarden.toml` there.
+The unit reads one file, which `--config` names: the services name
+`/etc/sledwarden/sledwarden.toml`.
 `hardware/sledwarden.toml` is an annotated one to start from. The file is TOML. A section that is
 left out is a part that is not fitted, or one that keeps its defaults; only what says *must be
 given* has to be there. A key or a section that is not listed here is an error, and so is a wrong
