@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from firmware import __version__
+from firmware import __version__, leash
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # what plays a world takes 70 ms to import, and a unit on a s
     from firmware.simulate import Stage
 
 log = logging.getLogger("sledwardend")
+
+ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 EXAMPLE = """
 examples:
@@ -78,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.check:
             sys.stdout.write(f"{arguments.config}: good; law {', '.join(plan.law_words)}\n")
             return 0
-        return _run(plan, arguments.speed)
+        return _run(plan, arguments.speed, is_leashed=arguments.is_leashed)
     except SledwardenError as fault:
         if os.environ.get("DEBUG"):
             raise
@@ -105,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--journal", type=Path, metavar="DIR", help="keep the journal there")
     parser.add_argument("--feed", type=Path, metavar="PATH", help="serve the feed socket there")
+    parser.add_argument(leash.FLAG, action="store_true", dest="is_leashed", help=leash.HELP)
     parser.add_argument("--version", action="version", version=f"sledwardend {__version__}")
     return parser
 
@@ -167,10 +170,13 @@ def _stage(drive: Drive, config: Config, clock: Clock) -> Stage:
     return Stage(drive, config, clock)
 
 
-def _run(plan: Plan, speed: float) -> int:
+def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
     clock = Clock(speed, from_zero=plan.drive is not None)
     clock.hold()  # a drive begins when everything stands ready for it
     with ExitStack() as ending:
+        # A signal that comes while the unit is built waits until it can end the unit in order.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+        ending.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
         stage = None if plan.drive is None else _stage(plan.drive, plan.config, clock)
         if stage is not None:
             ending.callback(stage.stop)
@@ -197,6 +203,9 @@ def _run(plan: Plan, speed: float) -> int:
         )
         journal.open()  # refuses a second daemon before anything is heard or shown
         _listen_to_signals(unit)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if is_leashed:
+            leash.hold()
 
         def begin_the_world() -> None:
             if stage is not None and fitted.gps is not None:
@@ -237,7 +246,7 @@ def _listen_to_signals(unit: Unit) -> None:
     def end(number: int, _frame: FrameType | None) -> None:
         unit.stop(signal.Signals(number).name)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDINGS:
         signal.signal(number, end)
 
 

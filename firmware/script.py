@@ -17,6 +17,9 @@ from firmware import ride
 from firmware.fixes import paced
 from firmware.readings import TetherState
 
+BEHIND = "behind its drive"
+"""What the log says of a simulation that can't keep its pace; the demo looks for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Play:

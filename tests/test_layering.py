@@ -33,7 +33,7 @@ LAYERS: dict[str, tuple[int, str]] = {
                 "parts", "nmea", "epochs", "dates", "outliers", "fixes", "sun", "zones", "plane",
                 "geopackage", "ride", "script", "script_text", "world", "lamps", "feed_messages",
                 "feed_client", "notify", "buses", "buses.*", "hosts", "hosts_words",
-                "port_messages", "files", "receivers", "receiver_setup", "signals",
+                "port_messages", "files", "receivers", "receiver_setup", "signals", "leash",
             )
         ],
         (1, "facts"),

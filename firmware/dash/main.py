@@ -7,16 +7,18 @@ without costing a warning.
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
+from firmware import leash
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.dash import screen
@@ -26,6 +28,11 @@ from firmware.feed_client import STALE_S, FeedClient
 from firmware.feed_messages import DEFAULT_PATH
 from firmware.parts import PARTS
 from firmware.parts import load as load_part
+
+LOOK_S = 0.25
+"""How soon a signal ends it where nothing is heard."""
+
+_NOBODY_READS = (errno.EPIPE, errno.EIO)  # a pipe that was closed; a terminal that was
 
 EXAMPLE = """\
 example: the glass in this terminal, from a unit that runs on this machine
@@ -47,27 +54,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(fault, file=sys.stderr)  # noqa: T201 - the answer to who typed the command
         return 2
     client = FeedClient(path)
-    signal.signal(signal.SIGTERM, _end)
+    ended = threading.Event()
+    _listen_to_signals(ended)
+    if asked.is_leashed:
+        leash.hold()
     try:
-        follow(client, panel)
-    except KeyboardInterrupt:
-        pass
-    except BrokenPipeError:
+        follow(client, panel, ended, is_for_one_unit=asked.until_unit_ends)
+        panel.stop()
+    except OSError as fault:
+        if fault.errno not in _NOBODY_READS:
+            raise
         # Who read us is gone; without this the interpreter would complain of it at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         client.close()
-        panel.stop()
     return 0
 
 
-def follow(client: FeedClient, panel: Panel) -> NoReturn:
-    """Shows what the unit says until somebody interrupts."""
-    while True:
+def follow(
+    client: FeedClient, panel: Panel, ended: threading.Event, *, is_for_one_unit: bool = False
+) -> None:
+    """Shows what the unit says until `ended` is set; with `is_for_one_unit` also until the unit
+    that was heard has taken its socket away, as one does that ends in order."""
+    was_heard = False
+    while not ended.is_set():
+        was_heard = was_heard or client.is_connected
+        if is_for_one_unit and was_heard and not client.is_connected and not client.path.exists():
+            return
         refresh(client, panel)
         age_s = client.age_s
         fresh_s = 0.0 if age_s is None else STALE_S - age_s
-        client.poll(fresh_s + 0.01 if fresh_s > 0.0 else 1.0)
+        client.poll(min(fresh_s + 0.01 if fresh_s > 0.0 else 1.0, LOOK_S))
 
 
 def refresh(client: FeedClient, panel: Panel) -> None:
@@ -104,11 +121,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--note", default="", metavar="TEXT", help="a line to keep below the glass of a terminal"
     )
+    parser.add_argument(
+        "--until-unit-ends", action="store_true", help="end when the unit that is shown has ended"
+    )
+    parser.add_argument(leash.FLAG, action="store_true", dest="is_leashed", help=leash.HELP)
     return parser
 
 
-def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+def _listen_to_signals(ended: threading.Event) -> None:
+    """Whatever signal comes, and however often, only `ended` is set: no call is broken off."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
 
 
 if __name__ == "__main__":

@@ -104,11 +104,15 @@ class Storage:
         beside.unlink(missing_ok=True)
         descriptor = self.create(beside)
         try:
-            self.write(descriptor, content, 0)
-            self.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        beside.rename(path)
+            try:
+                self.write(descriptor, content, 0)
+                self.sync(descriptor)
+            finally:
+                os.close(descriptor)
+            beside.rename(path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
         self.sync_folder(path.parent)
 
 

@@ -125,11 +125,15 @@ class Key:
         beside.unlink(missing_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(descriptor, key._private.private_bytes_raw().hex().encode() + b"\n")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(beside, path)
+            try:
+                os.write(descriptor, key._private.private_bytes_raw().hex().encode() + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(beside, path)
+        except OSError:  # a disk that is full keeps the name, and no key in it
+            beside.unlink(missing_ok=True)
+            raise
         parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(parent)

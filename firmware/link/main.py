@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from firmware import __version__
+from firmware import __version__, leash
 from firmware.buses.uart import Uart
 from firmware.clock import Clock
 from firmware.config import Config
@@ -158,6 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_simulated(plan, clock)
             link.door.open_for_a_desk()
         _listen_to_signals(link)
+        if asked.is_leashed:
+            leash.hold()
         link.run()
     except SledwardenError as fault:
         if os.environ.get("DEBUG"):
@@ -243,6 +245,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--open", action="store_true", help="open the port of a simulated unit, without a button"
     )
+    parser.add_argument(leash.FLAG, action="store_true", dest="is_leashed", help=leash.HELP)
     parser.add_argument("--version", action="version", version=f"sledwarden-link {__version__}")
     return parser
 

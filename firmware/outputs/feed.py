@@ -167,7 +167,14 @@ class Feed:
         self._wake()
 
     def stop(self) -> None:
-        """Sends what can be sent at once, hangs up and removes the socket; safe to call twice."""
+        """Removes the socket, sends what can be sent at once, hangs up; safe to call twice.
+
+        In this order, a client that lost us can tell an end in order by the missing socket.
+        """
+        if self._listener is not None:
+            with contextlib.suppress(FileNotFoundError):
+                if self.path.stat().st_ino == self._inode:
+                    self.path.unlink()
         self._ended.set()
         self._wake()
         if self._thread is not None:
@@ -176,9 +183,6 @@ class Feed:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-            with contextlib.suppress(FileNotFoundError):
-                if self.path.stat().st_ino == self._inode:
-                    self.path.unlink()
         for end in (self._bell, self._rope):
             if end is not None:
                 end.close()

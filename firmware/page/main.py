@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from firmware import leash
 from firmware.clock import Clock
 from firmware.config import Page as PageSection
 from firmware.config import load as load_config
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     site = replace(site, port=listener.getsockname()[1])
     print(f"sledwarden-page: {_address(listener)}", flush=True)  # noqa: T201 - where to look
+    if asked.is_leashed:
+        leash.hold()
     try:
         asyncio.run(serve(site, listener))
     except KeyboardInterrupt:  # it came before the signals were ours
@@ -66,7 +69,7 @@ async def serve(site: Site, listener: socket.socket) -> None:
     def end() -> None:
         server.should_exit = True
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end)
     follower = Follower(site.feed, clock, lambda one: _hand_over(loop, hub, one))
     follower.start()
@@ -112,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let a phone pair while the ride moves: for a desk, where nobody rides",
     )
+    parser.add_argument(leash.FLAG, action="store_true", dest="is_leashed", help=leash.HELP)
     return parser
 
 

@@ -10,16 +10,20 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
 
+from firmware import leash
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
-from firmware.journal.reader import boots, start
+from firmware.journal.reader import boots, read, start
+from firmware.journal.record import Close, Gap
+from firmware.script import BEHIND
 
 FOLDER = Path(__file__).parent.parent / "demo"
 DRIVE = FOLDER / "demo.drive"
@@ -33,6 +37,10 @@ PAGE_PORT = 8350
 END_S = 10.0
 """The longest that a program may take to end in order."""
 
+LOOK_S = 0.05
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 app = typer.Typer(add_completion=False)
 console = Console(stderr=True)
 
@@ -40,7 +48,13 @@ console = Console(stderr=True)
 @app.command()
 def demo(
     speed: Annotated[
-        float, typer.Option(min=0.1, max=200.0, help="Ride so many times as fast; 1 is real time.")
+        float,
+        typer.Option(
+            min=0.1,
+            max=60.0,
+            help="Ride so many times as fast; 1 is real time. Above 20 a slow machine may not "
+            "keep the pace, and says so.",
+        ),
     ] = 20.0,
     drive: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="Another ride to play.")
@@ -60,59 +74,157 @@ def demo(
 
     For example: [bold]sledwarden demo --speed 40[/bold]
     """
-    into.mkdir(parents=True, exist_ok=True)
-    journal, log_path = into / "journal", into / "daemon.log"
+    asked = _Asked()
+    journal, log_path = into / "journal", into / f"daemon-{os.getpid()}.log"
+    earlier = _boots(journal)
     # A Unix socket's path is short (107 letters), so it lies in a folder of its own.
-    with tempfile.TemporaryDirectory(prefix="sledwarden-") as folder:
+    with tempfile.TemporaryDirectory(prefix="sledwarden-") as folder, _log(log_path) as log:
         feed = Path(folder) / "feed.sock"
-        with log_path.open("w") as log, _daemon(drive, speed, journal, feed, log) as unit:
-            _wait_for(unit, feed, log_path)
+        with suppress(_EndAsked), _daemon(drive, speed, journal, feed, log) as unit:
+            _wait_for(unit, feed, log_path, asked)
             with _page(feed, log) as address:
                 _say_page(address, opens=not no_browser)
-                was_cut_short = _watch(unit, feed, address)
-        if unit.returncode != 0:
-            raise SledwardenError(
-                str(log_path),
-                f"the daemon ended with {unit.returncode}.",
-                f"Its last words: {_tail(log_path)}",
-            )
-    _conclude(into, journal, was_cut_short)
+                _watch(unit, feed, address, asked)
+    if signal.SIGHUP in asked.heard:
+        _leave_the_terminal()
+    boot = next((one for one in reversed(_boots(journal)) if one not in earlier), None)
+    if boot is None and asked.heard:
+        console.print("Ended by hand before the ride had begun.")
+        return
+    _check_kept(journal, boot, log_path)
+    if unit.returncode != 0:
+        raise SledwardenError(
+            str(log_path),
+            f"the daemon ended with {unit.returncode}.",
+            f"Its last words: {_last_words(log_path)}",
+        )
+    if asked.heard:
+        console.print("Ended by hand; the journal is sealed.")
+    for line in _lines(log_path):
+        if BEHIND in line:
+            console.print(f"The ride did not keep its pace: {line}", highlight=False)
+    if not asked.heard or set(asked.heard) == {signal.SIGINT}:  # else nobody waits for more
+        asked.heard.clear()
+        assert boot is not None  # _check_kept refuses a ride without one
+        with suppress(_EndAsked):
+            _conclude(into, boot, log_path, asked)
+            return
+        console.print("The rest was left out.")
+
+
+class _EndAsked(Exception):  # noqa: N818 - it is no error
+    """The person asked the demo to end while it waited for something."""
+
+
+class _Asked:
+    """The signals that asked the demo to end. None of them breaks a call off: who waits looks."""
+
+    def __init__(self) -> None:
+        self.heard: list[int] = []
+        for number in ENDINGS:
+            signal.signal(number, self._hear)
+
+    def _hear(self, number: int, _frame: FrameType | None) -> None:
+        self.heard.append(number)
+
+    def look(self) -> None:
+        """Raises _EndAsked where a signal has come."""
+        if self.heard:
+            raise _EndAsked
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is started meanwhile shares this terminal but not its Ctrl-C: this command ends it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[TextIO]:
+    """What the programs of this run say; of its own, for another demo may run in the folder."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.open("a")
+    except OSError as fault:
+        raise SledwardenError(
+            str(path), f"can't be written: {fault.strerror}.", "Give --into another folder."
+        ) from fault
+    with log:
+        yield log
+
+
+def _leave_the_terminal() -> None:
+    """Lets what is still said go nowhere, where the terminal that it went to was closed."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        if os.isatty(number):
+            os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
+def _boots(journal: Path) -> list[Path]:
+    return boots(journal) if journal.is_dir() else []
+
+
+def _check_kept(journal: Path, boot: Path | None, log_path: Path) -> None:
+    """Raises SledwardenError unless every record of the ride is in its journal, to its end."""
+    why = "it holds nothing of this ride"
+    if boot is not None and any(boot.glob("*.mcap")):
+        why = ""
+        last, lost = None, 0
+        for _, record in read(boot):
+            last = record
+            if isinstance(record, Gap):
+                lost += record.lost
+                why = f"{lost} records were lost ({record.why})"
+        if not isinstance(last, Close):
+            why = why or "its end is missing"
+    if why:
+        raise SledwardenError(
+            str(boot or journal),
+            f"the journal is incomplete: {why}.",
+            f"Give --into a folder with room. The daemon's last words: {_last_words(log_path)}",
+        )
 
 
 @contextmanager
 def _daemon(
-    drive: Path, speed: float, journal: Path, feed: Path, log: object
+    drive: Path, speed: float, journal: Path, feed: Path, log: TextIO
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The daemon as a process, ended in order whatever happens."""
     command = [
         sys.executable, "-m", "firmware.daemon", "--simulate", str(drive), "--speed", str(speed),
-        "--journal", str(journal), "--feed", str(feed),
+        "--journal", str(journal), "--feed", str(feed), leash.FLAG,
     ]  # fmt: skip
     # In a session of its own: Ctrl-C in this terminal reaches this command, which ends it.
     unit = subprocess.Popen(
-        command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
-    )  # type: ignore[call-overload]  # log is an open text file
+        command, stdout=log, stderr=log, stdin=subprocess.PIPE, start_new_session=True
+    )
     try:
         yield unit
     finally:
-        _end(unit, signal.SIGTERM)
+        _end(unit)
 
 
 @contextmanager
-def _page(feed: Path, log: object) -> Iterator[str]:
+def _page(feed: Path, log: TextIO) -> Iterator[str]:
     """The live page as a process beside the dash; its address, or nothing where it fell."""
     page = subprocess.Popen(
         [
             sys.executable, "-m", "firmware.page.main", "--feed", str(feed),
-            "--port", str(_free_port()), "--pair-moving",
+            "--port", str(_free_port()), "--pair-moving", leash.FLAG,
         ],
-        stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True,
-        start_new_session=True,
-    )  # type: ignore[call-overload]  # fmt: skip  # log is an open text file
+        stdout=subprocess.PIPE, stderr=log, stdin=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert page.stdout is not None  # it is a pipe
     try:
-        yield page.stdout.readline().strip().removeprefix("sledwarden-page: ")
+        yield page.stdout.readline().decode().strip().removeprefix("sledwarden-page: ")
     finally:
-        _end(page, signal.SIGTERM)
+        _end(page)
         page.stdout.close()
 
 
@@ -137,102 +249,114 @@ def _say_page(address: str, *, opens: bool) -> None:
         webbrowser.open(address)
 
 
-def _end(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program in order, and by force where it does not end; safe to call twice."""
     if process.poll() is None:
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
     try:
         process.wait(timeout=END_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
-def _wait_for(program: subprocess.Popen[bytes], sign: Path, log_path: Path) -> None:
+def _wait_for(program: subprocess.Popen[bytes], sign: Path, log_path: Path, asked: _Asked) -> None:
     """Waits until a program that was started shows its socket or its port."""
     clock = Clock()
     until_s = clock.mono_s() + START_S
     while not sign.exists():
+        asked.look()
         if program.poll() is not None or clock.mono_s() > until_s:
             raise SledwardenError(
-                str(log_path), "a program did not start.", f"Its last words: {_tail(log_path)}"
+                str(log_path),
+                "a program did not start.",
+                f"Its last words: {_last_words(log_path)}",
             )
-        clock.sleep(0.05)
+        clock.sleep(LOOK_S)
 
 
-def _watch(unit: subprocess.Popen[bytes], feed: Path, address: str) -> bool:
-    """Shows the glass until the ride ends; true when the person ended it sooner."""
+def _watch(unit: subprocess.Popen[bytes], feed: Path, address: str, asked: _Asked) -> None:
+    """Shows the glass until the ride ends, or until the person ends it sooner."""
     # The glass takes the whole terminal: what must stay to be read goes below it.
     note = f"The live page: {address}  Ctrl-C ends the ride." if address else ""
-    glass = subprocess.Popen(
-        [
-            sys.executable, "-m", "firmware.dash.main", "--feed", str(feed), "--panel", "terminal",
-            "--note", note,
-        ]
-    )  # fmt: skip
+    with _deaf():
+        glass = subprocess.Popen(
+            [
+                sys.executable, "-m", "firmware.dash.main", "--feed", str(feed),
+                "--panel", "terminal", "--note", note, "--until-unit-ends", leash.FLAG,
+            ],
+            stdin=subprocess.PIPE,
+        )  # fmt: skip
     clock = Clock()
     try:
-        while unit.poll() is None:
-            clock.sleep(0.1)
-            if glass.poll() is not None:  # the glass fell: the unit goes on, and so do we
-                unit.wait()
-    except KeyboardInterrupt:
-        return True
+        while unit.poll() is None and not asked.heard:  # where the glass falls the unit goes on
+            clock.sleep(LOOK_S)
     finally:
-        _end(glass, signal.SIGTERM)
-    return False
+        _end(glass)
 
 
-def _conclude(into: Path, journal: Path, was_cut_short: bool) -> None:
+def _conclude(into: Path, boot: Path, log_path: Path, asked: _Asked) -> None:
     """What a person does after a ride: judges it again, fetches it, proves it and reports it."""
-    boot = boots(journal)[-1]
-    if was_cut_short:
-        console.print("Ended by hand; the journal is sealed.")
     console.print(f"The journal of this ride is {boot}.", highlight=False)
-    _say_and_run("Judged again from its readings:", "replay", str(boot))
+    _say_and_run(asked, "Judged again from its readings:", "replay", str(boot))
     rides, unit = into / "rides", start(boot).unit
-    _fetch(journal, unit, rides)
+    _fetch(boot.parent, unit, rides, log_path, asked)
     kept = rides / unit / boot.name
-    _say_and_run("Proven whole:", "verify", str(kept))
+    _say_and_run(asked, "Proven whole:", "verify", str(kept))
     page = into / "ride.html"
-    _say_and_run("Reported:", "report", str(kept), "-o", str(page), "--force")
+    _say_and_run(asked, "Reported:", "report", str(kept), "-o", str(page), "--force")
     console.print(f"Open {page} in any browser.", highlight=False)
 
 
-def _fetch(journal: Path, unit_id: str, rides: Path) -> None:
+def _fetch(journal: Path, unit_id: str, rides: Path, log_path: Path, asked: _Asked) -> None:
     """The sled is switched on again beside the desk, and its journal comes through its port."""
-    with (
-        tempfile.TemporaryDirectory(prefix="sledwarden-") as folder,
-        (journal.parent / "parked.log").open("w") as log,
-    ):
+    with tempfile.TemporaryDirectory(prefix="sledwarden-") as folder, _log(log_path) as log:
         feed, port = Path(folder) / "feed.sock", Path(folder) / "port"
         with _daemon(PARKED, 1.0, journal, feed, log) as unit:
-            _wait_for(unit, feed, Path(log.name))
+            _wait_for(unit, feed, log_path, asked)
             link = subprocess.Popen(
                 [
                     sys.executable, "-m", "firmware.link.main", "--feed", str(feed),
                     "--journal", str(journal), "--unit", unit_id, "--pty", str(port), "--open",
+                    leash.FLAG,
                 ],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                stdout=log, stderr=log, stdin=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
             try:
-                _wait_for(link, port, Path(log.name))
+                _wait_for(link, port, log_path, asked)
                 _say_and_run(
-                    "Fetched through the service port:",
+                    asked, "Fetched through the service port:",
                     "download", "--port", str(port), "--into", str(rides),
                 )  # fmt: skip
             finally:
-                _end(link, signal.SIGTERM)
+                _end(link)
 
 
-def _say_and_run(words: str, *arguments: str) -> None:
+def _say_and_run(asked: _Asked, words: str, *arguments: str) -> None:
     """Says the command that a person would give, and gives it; ends the demo where it fails."""
     console.print(f"\n[bold]{words}[/bold] sledwarden {' '.join(arguments)}", highlight=False)
     sys.stdout.flush()
-    done = subprocess.run([sys.executable, "-m", "host_tools.cli", *arguments], check=False)
-    if done.returncode != 0:
+    with _deaf():
+        tool = subprocess.Popen([sys.executable, "-m", "host_tools.cli", *arguments])
+    clock = Clock()
+    try:
+        while tool.poll() is None:
+            asked.look()
+            clock.sleep(LOOK_S)
+    finally:
+        _end(tool)
+    if tool.returncode != 0:
         raise typer.Exit(1)
 
 
-def _tail(path: Path) -> str:
-    lines = path.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "none"
+def _lines(path: Path) -> list[str]:
+    return path.read_text(errors="replace").strip().splitlines()
+
+
+def _last_words(path: Path) -> str:
+    """The refusal that a program ended with, else the last line of the log."""
+    lines = _lines(path)
+    refused = [line for line in lines if line.startswith(("sledwardend: ", "sledwarden-"))]
+    return [*lines, *refused][-1] if lines else "none"
