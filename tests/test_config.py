@@ -121,6 +121,25 @@ def test_faults_between_keys_are_told_along_with_faults_of_keys() -> None:
          "second, and the line carries 960."),
         ("[dash]\npanel = 'ssd1306'\n",
          '[dash] panel = "ssd1306": must be one of png, ssd1309, terminal.'),
+        ("[supply.head]\non_v = 8\n", "[supply.head]: must have pin, or input, and not both."),
+        ("[tether]\npin = 17\ninput = 1\n[adc]\nchip = 'ads1115'\naddress = 0x48\n",
+         "[tether]: must have pin, or input, and not both."),
+        ("[supply.tail]\ninput = 1\n",
+         "[supply.tail] input = 1: must have the converter that it belongs to: [adc] chip."),
+        ("[supply.head]\ninput = 1\n[tether]\ninput = 1\n"
+         "[adc]\nchip = 'ads1115'\naddress = 0x48\n",
+         "[tether] input = 1: must be another input: [supply.head] input has this one."),
+        ("[supply.head]\ninput = 1\nopen_v = 9\n[adc]\nchip = 'ads1115'\naddress = 0x48\n",
+         "[supply.head] open_v = 9: must be below on_v = 8: "
+         "a wire that hangs free is not supplied."),
+        ("[adc]\nchip = 'ads1015'\naddress = 0x48\n",
+         '[adc] chip = "ads1015": must be one of ads1115.'),
+        ("[light.head]\nchip = 'bh1750'\naddress = 0x23\nhigh_lux = 900\n",
+         "[light.head] high_lux = 900: must be above an on_lux that is measured too."),
+        ("[light.head]\nchip = 'tsl2591'\naddress = 0x29\n"
+         "[light.tail]\nchip = 'tcs34725'\naddress = 0x29\n",
+         "[light.tail] address = 0x29: must be another address: [light.head] address has this one, "
+         "and a tcs34725 and a tsl2591 have no other: they answer over each other."),
         ("[rtc]\nchip = 'ds1307'\naddress = 0x68\n",
          '[rtc] chip = "ds1307": must be one of ds3231.'),
         ("[light.head]\nchip = 'tsl2561'\naddress = 0x29\n",

@@ -307,12 +307,12 @@ def test_a_journal_replays_record_for_record(tmp_path: Path) -> None:
     told = replay(folder)
     assert told.exit_code == 0, told.output
     assert "replays record for record: " in told.stdout
-    again = objects(folder, "--findings")
-    for one, was in zip(again, before, strict=True):
-        if "t" not in was:  # before any date was known: the journal's anchor tells it later
-            del one["t"]
-    assert again == before
-    assert objects(folder, "--alerts") == objects(drive, "--alerts")
+    for word, was in (("--findings", before), ("--alerts", objects(drive, "--alerts"))):
+        again = objects(folder, word)
+        for one, other in zip(again, was, strict=True):
+            if "t" not in other:  # before any date was known: the journal's anchor tells it later
+                del one["t"]
+        assert again == was
 
 
 def test_the_journal_of_a_log_says_what_it_is_and_ends_in_order(tmp_path: Path) -> None:

@@ -242,6 +242,7 @@ def test_a_drift_that_its_resolution_hides_is_not_told() -> None:
     bench.rtc.offer(EVENING + timedelta(seconds=3605), bench.clock.mono_s())
     value = bench.value()
     assert isinstance(value, RtcTime)
+    assert value.utc == EVENING + timedelta(seconds=3605)
     assert value.drift_ppm is None
 
 
