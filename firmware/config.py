@@ -43,8 +43,8 @@ BUILD_DATE = date.fromisoformat(__released__)
 ADVICE = "Put it right in the file and try again; docs/config.md lists every key."
 
 
-PathText = Annotated[str, Meta(pattern="^[^\0\n]+$", title="a path")]
-LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)$")]
+PathText = Annotated[str, Meta(pattern="^[^\0\n]+\\Z", title="a path")]
+LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)\\Z")]
 
 
 class Unit(Section, frozen=True):
@@ -53,7 +53,7 @@ class Unit(Section, frozen=True):
     id: Annotated[
         str,
         Meta(
-            pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$",
+            pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}\\Z",
             title="1 to 32 letters, digits, dots, dashes or underscores",
             description="The unit's name in its journals; give each sled its own.",
         ),
@@ -222,7 +222,7 @@ class Feed(Section, frozen=True):
     path: Annotated[
         str,
         Meta(
-            pattern="^[^\0\n]+$",
+            pattern="^[^\0\n]+\\Z",
             max_length=107,  # sun_path of unix(7) holds 108 bytes with its closing zero
             title="a path of at most 107 characters",
             description="The Unix socket's path.",
@@ -247,7 +247,7 @@ class Link(Section, frozen=True):
     host: Annotated[
         str,
         Meta(
-            pattern=r"^[0-9A-Fa-f.:]+$",
+            pattern=r"^[0-9A-Fa-f.:]+\Z",
             title="an IP address of this machine",
             description="Where the UDP port listens; 0.0.0.0 is everywhere.",
         ),
@@ -260,7 +260,7 @@ class Page(Section, frozen=True):
     host: Annotated[
         str,
         Meta(
-            pattern=r"^[A-Za-z0-9.:_-]+$",
+            pattern=r"^[A-Za-z0-9.:_-]+\Z",
             title="a host name or an address",
             description="Where it listens; 127.0.0.1 keeps it on the unit.",
         ),

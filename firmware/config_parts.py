@@ -18,7 +18,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 Pin = Annotated[int, Meta(ge=0, le=27, title="a BCM pin number from 0 to 27")]
 Address = Annotated[int, Meta(ge=0x08, le=0x77, title="an I2C address from 0x08 to 0x77")]
 AdcInput = Annotated[int, Meta(ge=0, le=3, title="an input of the converter, 0 to 3")]
-Chip = Annotated[str, Meta(pattern="^[a-z0-9_]+$", title="a chip's word, in small letters")]
+Chip = Annotated[str, Meta(pattern="^[a-z0-9_]+\\Z", title="a chip's word, in small letters")]
 
 
 class I2c(Section, frozen=True):
