@@ -74,6 +74,9 @@ def read_ride(sources: Iterable[Source], places: Iterator[Place] | None = None) 
         leg = _leg(list(boot), rest, troubles)
         if leg is not None:
             legs.append(leg)
+    if not legs and len(listed) == 1 and troubles:
+        (place,) = listed
+        raise JournalError(str(place.path), troubles[0].removeprefix(f"{place.name} "))
     if not legs:
         raise JournalError("journal", "; ".join(troubles) or "holds no record.")
     units = sorted({leg.start.unit for leg in legs})
@@ -134,7 +137,7 @@ def _begun(first: _Part) -> Leg:
 
 def _parts(places: list[Place], troubles: list[str]) -> Iterator[_Part]:
     for place in places:
-        name = f"{place.path.parent.name}/{place.path.name}"
+        name = place.name
         version = newer_format(place.path)
         if version is not None:
             troubles.append(

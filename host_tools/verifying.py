@@ -288,7 +288,7 @@ def _worse(one: SegmentReport, verdict: Verdict, what: str) -> SegmentReport:
 
 def _name(place: Place) -> str:
     """As the journal's own check names it."""
-    return f"{place.path.parent.name}/{place.path.name}"
+    return place.name
 
 
 def _segment_object(one: SegmentReport) -> dict[str, Any]:

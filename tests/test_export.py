@@ -318,10 +318,7 @@ def test_a_journal_of_a_newer_format_is_refused_with_the_reason(tmp_path: Path) 
     path.write_bytes(content)
     done = _run(tmp_path / "journal", "--to", "csv", "-o", tmp_path / "ride.csv")
     assert done.exit_code == 1
-    assert done.stderr == (
-        f"journal: {path.parent.name}/{path.name} is of journal format 2: "
-        "this sledwarden reads format 1.\n"
-    )
+    assert done.stderr == (f"{path}: is of journal format 2: this sledwarden reads format 1.\n")
 
 
 def test_an_empty_segment_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -329,7 +326,7 @@ def test_an_empty_segment_is_refused_with_the_reason(tmp_path: Path) -> None:
     path.write_bytes(b"")
     done = _run(path, "--to", "csv", "-o", tmp_path / "ride.csv")
     assert done.stderr.endswith(
-        "a.mcap holds no record that can be read: does not begin as an MCAP file.\n"
+        "/a.mcap: holds no record that can be read: does not begin as an MCAP file.\n"
     )
 
 

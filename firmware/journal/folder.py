@@ -30,6 +30,12 @@ class Place(NamedTuple):
     segment: int
     path: Path
 
+    @property
+    def name(self) -> str:
+        """The segment as it is told: BOOT/SEGMENT, also where the path does not say the folder."""
+        whole = Path(os.path.abspath(self.path))  # resolve() would follow a link
+        return f"{whole.parent.name}/{whole.name}"
+
     def is_followed_by(self, other: Place) -> bool:
         """Whether the other's numbers come next after this one's."""
         if self.boot == other.boot:
@@ -40,6 +46,17 @@ class Place(NamedTuple):
 def boot_name(boot: int, boot_id: str) -> str:
     """The name of a boot's folder: its number, then the first eight digits of its id."""
     return f"{boot:06d}-{boot_id[:8]}"
+
+
+def beside(folder: Path, ending: str) -> Path:
+    """The file FOLDER.ending, also of a folder that was named as `.` or `..`; a link keeps its own.
+
+    Raises JournalError for the root of all folders, which has nothing beside it.
+    """
+    whole = Path(os.path.abspath(folder))  # resolve() would follow a link
+    if not whole.name:
+        raise JournalError(str(folder), "is the root: a folder for the journal was expected.")
+    return whole.with_name(f"{whole.name}.{ending}")
 
 
 def segments(path: Path) -> list[Place]:

@@ -50,6 +50,11 @@ def boots(path: Path) -> list[Path]:
     return folder.boots(path)
 
 
+def beside(path: Path, ending: str) -> Path:
+    """The file beside a journal's folder that belongs to it: its key, its enrolled hosts."""
+    return folder.beside(path, ending)
+
+
 def start(path: Path) -> Start:
     """The start record of the first segment that `read` reads."""
     for _, record in read(path):

@@ -425,7 +425,7 @@ def check_places(places: Iterable[folder.Place], public_key: str | None = None) 
     key = public_key
     before: tuple[folder.Place, Seal] | None = None
     for place in places:
-        name = f"{place.path.parent.name}/{place.path.name}"
+        name = place.name
         try:
             one = check_segment(name, place.path.read_bytes(), key)
         except OSError as fault:

@@ -23,7 +23,7 @@ from firmware.clock import Clock
 from firmware.errors import JournalError
 from firmware.journal import finish, folder, segment
 from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, before_step, contents, ns
-from firmware.journal.folder import Lock, Place, Storage
+from firmware.journal.folder import Lock, Place, Storage, beside
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Gap, Record, Start, encode, topic_of
 from firmware.journal.seal import Key, Kind
@@ -103,7 +103,7 @@ class Journal:
         self._start = replace(start, boot_id=start.boot_id or uuid.uuid4().hex, attachments=digests)
         self._clock = clock
         self._attachments = tuple(attachments)
-        self._key_path = key_path or folder.with_name(f"{folder.name}.key")
+        self._key_path = key_path or beside(folder, "key")
         self._quota_bytes = None if quota_mb is None else quota_mb * MB
         self._on_change = on_change
         self._is_patient = is_patient
