@@ -26,7 +26,7 @@ from firmware.buses.pins import Pins
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
-from firmware.errors import SledwardenError
+from firmware.errors import SledwardenError, UsageError, ZoneError
 from firmware.journal.record import Start
 from firmware.journal.writer import Journal
 from firmware.law import Law, path_of
@@ -37,6 +37,7 @@ from firmware.outputs.console import Console
 from firmware.outputs.feed import Feed
 from firmware.unit import Unit
 from firmware.wiring import Wires, fit
+from firmware.zones import Pack
 
 if TYPE_CHECKING:  # what plays a world takes 70 ms to import, and a unit on a sled plays none
     from firmware.script import Drive
@@ -78,14 +79,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         plan = _plan(arguments)
         if arguments.check:
-            sys.stdout.write(f"{arguments.config}: good; law {', '.join(plan.law_words)}\n")
-            return 0
+            return _check(plan, arguments.config or arguments.simulate)
         return _run(plan, arguments.speed, is_leashed=arguments.is_leashed)
     except SledwardenError as fault:
         if os.environ.get("DEBUG"):
             raise
         sys.stderr.write(f"sledwardend: {fault}\n")
-        return 1
+        return 2 if isinstance(fault, UsageError) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,13 +126,13 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     """Reads everything that can be wrong before anything is started."""
     drive = _drive(arguments.simulate) if arguments.simulate else None
     if arguments.config is None and drive is None:
-        raise SledwardenError(
+        raise UsageError(
             "--config",
             "is missing: a configuration or a drive was expected.",
             "Try `sledwardend --config /etc/sledwarden/sledwarden.toml`, or --help.",
         )
     if drive is None and arguments.speed != 1.0:
-        raise SledwardenError("--speed", "goes with --simulate only: the world has its own pace.")
+        raise UsageError("--speed", "goes with --simulate only: the world has its own pace.")
     path: Path | None = arguments.config or (None if drive is None else drive.config)
     config = load_config(path) if path else None
     if drive is not None:
@@ -156,6 +156,21 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         arguments.feed or Path(config.feed.path),
         drive,
     )
+
+
+def _check(plan: Plan, where: Path) -> int:
+    """Says whether what was given is good, with every zone pack; a unit would ride on without."""
+    is_good = True
+    for path in plan.config.zones.packs:
+        try:
+            Pack(Path(path)).close()
+        except ZoneError as fault:
+            is_good = False
+            sys.stderr.write(f"sledwardend: [zones] packs: {fault}\n")
+    if not is_good:
+        return 1
+    sys.stdout.write(f"{where}: good; law {', '.join(plan.law_words)}\n")
+    return 0
 
 
 def _drive(path: Path) -> Drive:

@@ -17,6 +17,10 @@ class SledwardenError(Exception):
         return f"{text} {self.advice}" if self.advice else text
 
 
+class UsageError(SledwardenError):
+    """A command line that says too little or contradicts itself: exit code 2."""
+
+
 class ConfigError(SledwardenError):
     """Every fault of a configuration or a law pack at once, one line each."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from firmware import __version__
-from firmware.errors import SledwardenError
+from firmware.errors import SledwardenError, UsageError
 
 try:
     import typer
@@ -80,7 +81,7 @@ class PartsOnDemand(TyperGroup):
             if os.environ.get("DEBUG") == "1":
                 raise
             typer.echo(str(fault), err=True)
-            raise typer.Exit(1) from fault
+            raise typer.Exit(2 if isinstance(fault, UsageError) else 1) from fault
         except BrokenPipeError as fault:
             # The reader of a pipe has gone, as `head` does: nothing more is to be said.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,8 +123,20 @@ def root(
 
 
 def main() -> None:
-    """The entry point of the `sledwarden` command."""
-    app(prog_name="sledwarden")
+    """The entry point of the `sledwarden` command; one sentence where it can't be heard."""
+    if sys.stderr is None:  # closed by who called: what is told there is told to nobody
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  # open to the end
+    if sys.stdout is None:
+        sys.exit("sledwarden: its output is closed: a terminal, a file or a pipe was expected.")
+    try:
+        app(prog_name="sledwarden")
+    except OSError as fault:
+        # A file that fails is told by its command with its name: what is left is the output.
+        if fault.filename is not None or os.environ.get("DEBUG") == "1":
+            raise
+        # What is still to be written must not fail a second time at the interpreter's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"sledwarden: its output can't be written: {fault.strerror}.")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,18 @@ def _open(path: Path) -> tuple[dict[str, Any], Any]:
             meta, _, blobs, values = pyogrio.raw.read(path, force_2d=True, datetime_as_string=True)
     except pyogrio.errors.DataSourceError as error:
         raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise ZoneError(
+            str(path),
+            f"is no UTF-8: a word has the byte 0x{error.object[error.start]:02x}.",
+            "Save it again in UTF-8.",
+        ) from error
+    except ValueError as error:  # GDAL takes 2026-02-30 for a date, which Python does not
+        raise ZoneError(
+            str(path),
+            f"holds a date that is none: {error}.",
+            "Look at `dated`: it must be a date like 2026-01-31, 2026-01 or 2026.",
+        ) from error
     # GDAL only warns where it makes a number of a word: the id "a7" would become 0. A ring that
     # does not close is told later, with its feature.
     for warning in warned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -95,20 +96,65 @@ def test_a_reader_that_goes_away_ends_it_in_silence() -> None:
         assert process.wait(timeout=30) == 1
 
 
-def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
-    pipe = tmp_path / "slow.drive"
-    os.mkfifo(pipe)
-    # Opening the pipe for writing waits until the command has opened it for reading.
-    with (
-        subprocess.Popen(
-            [*RUN, "replay", str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-        ) as process,
-        pipe.open("wb"),
-    ):
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=30)
+def test_ctrl_c_ends_it_with_130() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unit:  # one that never answers
+        unit.bind(("127.0.0.1", 0))
+        unit.settimeout(30)
+        wait = [*RUN, "download", "--udp", f"127.0.0.1:{unit.getsockname()[1]}", "--wait", "600"]
+        with subprocess.Popen(
+            wait, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        ) as process:
+            unit.recv(2048)  # so it is at its work
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=30)
     assert (process.returncode, output) == (130, b"")
     assert b"Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "arguments", [("law",), ("law", "--json"), ("--help",), ("--version",), ("replay", LOG)]
+)
+def test_an_output_that_can_t_be_written_is_one_sentence(arguments: tuple[str | Path, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        told = subprocess.run(
+            [*RUN, *map(str, arguments)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            cwd=ROOT,
+            check=False,
+        )
+    assert told.returncode == 1
+    assert told.stderr == "sledwarden: its output can't be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_output_is_no_traceback(closed: str) -> None:
+    line = f'exec "$@" {closed}>&-'
+    told = subprocess.run(
+        ["bash", "-c", line, "-", *RUN, "law"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        check=False,
+    )
+    if closed == "1":
+        assert told.returncode == 1
+        assert told.stderr == (
+            "sledwarden: its output is closed: a terminal, a file or a pipe was expected.\n"
+        )
+    else:
+        assert (told.returncode, told.stderr) == (0, "")
+        assert "346.94" in told.stdout or "350.10" in told.stdout
+
+
+@pytest.mark.parametrize("arguments", [("law", "--coverage", "FOO"), ("download",)])
+def test_a_command_line_that_says_too_little_is_exit_2(arguments: tuple[str, ...]) -> None:
+    told = run(*arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith("--")
 
 
 @pytest.mark.parametrize("name", list(PARTS))

@@ -285,18 +285,41 @@ def test_what_is_asked_over_the_feed_is_done_and_journaled(tmp_path: Path) -> No
 
 
 def test_wrong_use_is_told_in_one_sentence() -> None:
-    for arguments, words in (
-        ([], "--config: is missing: a configuration or a drive was expected."),
-        (["--config", "/no/such.toml"], "/no/such.toml: there is no such file"),
-        (["--simulate", "/no/such.drive"], "/no/such.drive"),
+    for arguments, code, words in (
+        ([], 2, "--config: is missing: a configuration or a drive was expected."),
+        (["--config", "/no/such.toml"], 1, "/no/such.toml: there is no such file"),
+        (["--simulate", "/no/such.drive"], 1, "/no/such.drive"),
     ):
         result = subprocess.run(
             [sys.executable, "-m", "firmware.daemon", *arguments],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert result.returncode == 1
+        assert result.returncode == code
         assert words in result.stderr
         assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("content", [None, b"rubbish"])
+def test_check_opens_every_zone_pack(content: bytes | None, tmp_path: Path) -> None:
+    pack, config = tmp_path / "lake.gpkg", tmp_path / "unit.toml"
+    if content is not None:
+        pack.write_bytes(content)
+    config.write_text(f'[unit]\nid = "sled-7"\n[zones]\npacks = ["{pack}"]\n')
+    result = subprocess.run(
+        [sys.executable, "-m", "firmware.daemon", "--config", str(config), "--check"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"sledwardend: [zones] packs: {pack}: ")
+
+
+def test_check_of_a_drive_names_the_drive() -> None:
+    drive = Path(__file__).parent / "drives" / "night_speed_broken.drive"
+    result = subprocess.run(
+        [sys.executable, "-m", "firmware.daemon", "--simulate", str(drive), "--check"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, f"{drive}: good; law wi\n"), result.stderr
 
 
 def test_check_reads_the_units_own_configuration() -> None:

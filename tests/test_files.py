@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from firmware import daemon
+from firmware.config import parse as parse_config
 from firmware.dash.base import Fitting
 from firmware.dash.panel_png import Png
-from firmware.errors import LawError, SledwardenError, ZoneError
+from firmware.errors import ConfigError, JournalError, LawError, SledwardenError, ZoneError
 from firmware.files import refuse_to_replace, whole
+from firmware.journal.reader import beside
 from firmware.law import load as load_law
 from firmware.script_text import load as load_drive
 from host_tools import packs
@@ -168,3 +170,69 @@ def test_a_drive_with_a_byte_order_mark_is_a_drive(tmp_path: Path) -> None:
     path = tmp_path / "marked.drive"
     path.write_text("# Name: marked\n# Start: 2026-01-17T22:30:00Z\n0 end\n", "utf-8-sig")
     assert load_drive(path).name == "marked"
+
+
+@pytest.mark.parametrize("dated", ["2026-02-30", "2026-13-01"])
+def test_a_day_that_is_none_is_one_sentence(dated: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.geojson"
+    path.write_text(MAP % f', "dated": "{dated}"')
+    told = run("zones", "build", path, "-o", tmp_path / "a.gpkg")
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"{path}: ")
+    assert "must be a date like 2026-01-31, 2026-01 or 2026" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_map_in_latin_1_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.geojson"
+    path.write_text(MAP % ', "name": "H\u00fctte"', "latin-1")
+    told = run("zones", "build", path, "-o", tmp_path / "a.gpkg")
+    assert told.returncode == 1
+    assert told.stderr == (
+        f"{path}: is no UTF-8: a word has the byte 0xfc. Save it again in UTF-8.\n"
+    )
+
+
+def test_a_bad_segment_is_told_by_its_own_path(tmp_path: Path) -> None:
+    (tmp_path / "garb.mcap").write_bytes(b"rubbish")
+    told = subprocess.run(
+        [*RUN, "export", "garb.mcap", "--to", "csv", "-o", "x.csv"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert told.returncode == 1
+    assert told.stderr.startswith("garb.mcap: holds no record that can be read: ")
+
+
+def test_the_file_beside_a_journal_is_beside_it_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "journal"
+    (home / "x").mkdir(parents=True)
+    monkeypatch.chdir(home)
+    assert beside(Path("."), "hosts") == tmp_path / "journal.hosts"
+    assert beside(Path("x/.."), "hosts") == tmp_path / "journal.hosts"
+    assert beside(home, "key") == tmp_path / "journal.key"
+    with pytest.raises(JournalError, match="is the root: a folder for the journal was expected"):
+        beside(Path("/"), "key")
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('[unit]\nid = "UTC\\n"', "id"),
+        ('[unit]\nid = "a"\nlaw = ["wi\\n"]', "law"),
+        ('[unit]\nid = "a"\n[gps]\nport = "/dev/ttyS0\\n"', "port"),
+        ('[unit]\nid = "a"\n[feed]\npath = "/run/feed\\n"', "path"),
+        ('[unit]\nid = "a"\n[link]\nhost = "0.0.0.0\\n"', "host"),
+        ('[unit]\nid = "a"\n[page]\nhost = "::1\\n"', "host"),
+        ('[unit]\nid = "a"\n[dash]\npanel = "png\\n"', "panel"),
+    ],
+)
+def test_no_word_of_a_configuration_ends_in_a_line_feed(line: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        parse_config(line, "unit.toml")

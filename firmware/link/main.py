@@ -23,7 +23,7 @@ from firmware.buses.uart import Uart
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
-from firmware.errors import JournalError, SledwardenError
+from firmware.errors import JournalError, SledwardenError, UsageError
 from firmware.feed_client import FeedClient
 from firmware.journal import reader
 from firmware.link.door import Door
@@ -86,7 +86,7 @@ class Link:
         self._plan = plan
         self._clock = clock
         self._feed = FeedClient(plan.feed, clock=clock)
-        hosts = plan.journal.with_name(f"{plan.journal.name}.hosts")
+        hosts = reader.beside(plan.journal, "hosts")
         self.door = Door(self._feed, clock, Enrolled(hosts))
         self.server = Server(self.door, Shelf(plan.journal, plan.unit, clock), plan.unit)
         self.ways: list[AnyWay] = []
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("DEBUG"):
             raise
         sys.stderr.write(f"sledwarden-link: {fault}\n")
-        return 1
+        return 2 if isinstance(fault, UsageError) else 1
     return 0
 
 
@@ -199,7 +199,7 @@ def _check_simulated(plan: Plan, clock: Clock) -> None:
 def _settle(asked: argparse.Namespace) -> Plan:
     config: Config | None = load_config(asked.config) if asked.config else None
     if config is None and (asked.feed is None or asked.journal is None):
-        raise SledwardenError(
+        raise UsageError(
             "--config",
             "is missing: a configuration, or --feed and --journal, were expected.",
             "Try `sledwarden-link --config /etc/sledwarden/sledwarden.toml`, or --help.",

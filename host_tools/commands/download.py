@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from firmware.clock import Clock
-from firmware.errors import SledwardenError
+from firmware.errors import UsageError
 from firmware.hosts import HostKey, words_of
 from host_tools.archive import Wanted
 from host_tools.fetching import POLL_S, Download, Result, Watcher
@@ -157,7 +157,7 @@ def _way(port: str | None, udp: str | None, baud: int) -> Way:
     found = ports()
     if len(found) != 1:
         there = f"there are {', '.join(found)}" if found else "no USB serial port is there"
-        raise SledwardenError(
+        raise UsageError(
             "--port",
             f"is missing, and {there}: the unit's port or --udp was expected.",
             "Plug the unit in, or name it: sledwarden download --port /dev/ttyACM0",

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from firmware.errors import SledwardenError
+from firmware.errors import SledwardenError, UsageError
 from firmware.law import COVERAGES, Clause, load
 
 DRIVES = Path(__file__).parents[2] / "tests" / "drives"
@@ -36,7 +36,7 @@ def law(
     pack = load(law)
     wanted = coverage.upper()
     if wanted and wanted not in COVERAGES:
-        raise SledwardenError("--coverage", f"{coverage}: must be one of {', '.join(COVERAGES)}.")
+        raise UsageError("--coverage", f"{coverage}: must be one of {', '.join(COVERAGES)}.")
     clauses = [one for one in pack.clause if wanted in ("", one.coverage)]
     if citation:
         clauses = [one for one in clauses if one.citation == citation]
