@@ -104,5 +104,5 @@ def test_a_step_begins_a_new_drift_and_a_slow_change_goes_on_from_the_old() -> N
     assert drift.after(850.0, 425.0) == Drift(850.0, 850.0)
     assert Drift().after(0.0, 425.0).after(50.0, 425.0) == Drift(50.0, 0.0)
     assert Drift().after(0.0, 425.0).after(850.0, 425.0) == Drift(850.0, 850.0)
-    assert drift.after(1600.0, 425.0) == Drift(1600.0, 1300.0)
+    assert drift.after(1600.0, 425.0) == Drift(1600.0, 850.0)
     assert drift.after(1700.0, 425.0) == Drift(1700.0, 1700.0)
