@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import desk, download, footprint, latency, page, replay, startup, step
+from bench import desk, download, footprint, gpsd, latency, page, replay, startup, step
 from bench.report import Figures, Table, load, machine
 
 WIDTH = 130
@@ -25,6 +25,7 @@ SUBJECTS: dict[str, Measure] = {
     "footprint": footprint.measure,
     "desk": desk.measure,
     "latency": latency.measure,
+    "gpsd": gpsd.measure,
     "download": download.measure,
     "page": page.measure,
 }
