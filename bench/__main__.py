@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import desk, download, footprint, gpsd, latency, page, replay, startup, step
+from bench import desk, download, footprint, gpsd, latency, page, receivers, replay, startup, step
 from bench.report import Figures, Table, load, machine
 
 WIDTH = 130
@@ -26,6 +26,8 @@ SUBJECTS: dict[str, Measure] = {
     "desk": desk.measure,
     "latency": latency.measure,
     "gpsd": gpsd.measure,
+    "receivers": receivers.measure,
+    "parsing": receivers.measure_cost,
     "download": download.measure,
     "page": page.measure,
 }
