@@ -220,3 +220,33 @@ def test_a_reader_that_leaves_the_pipe_ends_the_program_without_a_word(path: Pat
     feed.stop()
     assert process.communicate()[1] == ""
     assert process.returncode == 0
+
+
+def test_an_output_that_can_t_be_written_is_one_sentence(path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        told = subprocess.run(
+            [*COMMAND, "--feed", str(path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert told.returncode == 1
+    assert told.stderr == (
+        "sledwarden-dash: its output can't be written: No space left on device.\n"
+    )
+
+
+def test_a_closed_output_is_one_sentence(path: Path) -> None:
+    told = subprocess.run(
+        ["bash", "-c", 'exec "$@" >&-', "-", *COMMAND, "--feed", str(path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert told.returncode == 1
+    assert told.stderr == (
+        "sledwarden-dash: its output is closed: a terminal or a pipe was expected.\n"
+    )

@@ -206,7 +206,7 @@ def test_without_a_way_in_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_without_a_unit_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--pty", "x"]) == 1
+    assert main(["--pty", "x"]) == 2
     assert "--config: is missing" in capsys.readouterr().err
 
 

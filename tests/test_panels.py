@@ -175,10 +175,13 @@ class Screen:
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
 
     def take(self) -> str:
+        return self.take_bytes().decode()
+
+    def take_bytes(self) -> bytes:
         raw = b""
         while select.select([self.master], [], [], 0.05)[0]:
             raw += os.read(self.master, 65536)
-        return raw.decode()
+        return raw
 
     def close(self) -> None:
         self.out.close()
@@ -331,6 +334,28 @@ def test_a_pipe_gets_one_line_a_change_and_none_for_a_new_speed() -> None:
         "100 s, no date  no place  speed unknown  dark | light off | not watched: "
         "350.10(1)(gm): no fix; 350.10(1)(g): no fix; 350.10(1)(i): no fix",
     ]
+
+
+def test_a_terminal_without_the_blocks_gets_plain_lines(wide: Screen) -> None:
+    out: TextIO = os.fdopen(wide.out.fileno(), "w", encoding="ascii", closefd=False)
+    panel = Terminal(out, note="H\u00fctte")
+    named = replace(SLOW_DOWN, why="at H\u00fctte")
+    panel.show(draw(named, RIDE), replace(RIDE, alert=named), "")
+    panel.stop()
+    text = wide.take()
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert text.strip().endswith("SLOW DOWN LIMIT 55, at H?tte")
+    out.close()
+
+
+def test_a_name_that_the_encoding_has_not_is_told_with_marks(wide: Screen) -> None:
+    out: TextIO = os.fdopen(wide.out.fileno(), "w", encoding="cp437", closefd=False)
+    panel = Terminal(out)  # cp437 has the half blocks and not the Braille: lines
+    panel.show(draw_no_unit(), None, "\u0416")
+    panel.stop()
+    assert wide.take_bytes() == b"no unit | ?\r\n"
+    out.close()
 
 
 # -- the picture file

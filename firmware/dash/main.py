@@ -32,6 +32,8 @@ from firmware.parts import load as load_part
 LOOK_S = 0.25
 """How soon a signal ends it where nothing is heard."""
 
+CLOSED = "sledwarden-dash: its output is closed: a terminal or a pipe was expected.\n"
+
 _NOBODY_READS = (errno.EPIPE, errno.EIO)  # a pipe that was closed; a terminal that was
 
 EXAMPLE = """\
@@ -49,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="sledwarden-dash: %(message)s", level=logging.WARNING)
     try:
         path, word, fitting = _settle(asked)
+        if word == "terminal" and sys.stdout is None:
+            sys.stderr.write(CLOSED)
+            return 1
         panel: Panel = load_part("panel", word).fit(fitting)
     except SledwardenError as fault:
         print(fault, file=sys.stderr)  # noqa: T201 - the answer to who typed the command
@@ -62,10 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         follow(client, panel, ended, is_for_one_unit=asked.until_unit_ends)
         panel.stop()
     except OSError as fault:
-        if fault.errno not in _NOBODY_READS:
-            raise
-        # Who read us is gone; without this the interpreter would complain of it at its exit.
+        # What is still to be written must not fail a second time at the interpreter's exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if fault.errno not in _NOBODY_READS:
+            sys.stderr.write(f"sledwarden-dash: its output can't be written: {fault.strerror}.\n")
+            return 1
     finally:
         client.close()
     return 0

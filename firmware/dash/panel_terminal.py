@@ -1,7 +1,8 @@
 """The glass in a terminal: each dot of the panel by a character's half or eighth, and a line below.
 
 With 128 columns two dots share a character (half blocks); a smaller terminal gets eight (Braille).
-Where the output is no terminal, each change of what the rider is told is one plain line.
+Where the output is no terminal, or one without these characters (its locale is ASCII), each change
+of what the rider is told is one plain line.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Terminal:
         """`note` is a line that stays below the glass, where there is a terminal to keep it."""
         self._note = _printable(note)
         self._out = out if out is not None else sys.stdout
-        self._is_tty = self._out.isatty()
+        self._is_tty = self._out.isatty() and _can_say(self._out, _HALVES + chr(0x28FF))
         self._size = (0, 0)
         self._last = ""
         self._told: tuple[object, ...] = ()
@@ -65,6 +66,7 @@ class Terminal:
         if self._note:
             lines.append(self._note[:columns])
         text = "".join(f"{line}{_TO_END}\r\n" for line in lines[:-1]) + lines[-1] + _TO_END
+        text = _sayable(self._out, text)
         begin = ""
         if self._size != (columns, rows):
             begin, self._size, self._last = _HIDE + _CLEAR, (columns, rows), ""
@@ -102,8 +104,19 @@ class Terminal:
         if told != self._told:
             self._told = told
             words = (word.strip() for word in _words(state, trouble))
-            self._out.write(" | ".join(word for word in words if word) + "\n")
+            self._out.write(_sayable(self._out, " | ".join(word for word in words if word)) + "\n")
             self._out.flush()
+
+
+def _can_say(out: TextIO, text: str) -> bool:
+    """Whether the output's encoding has these characters."""
+    return _sayable(out, text) == text
+
+
+def _sayable(out: TextIO, text: str) -> str:
+    """The text with `?` for what the output's encoding has not: a name may be in any script."""
+    encoding = out.encoding or "utf-8"  # a text in memory has none
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 def half_blocks(picture: Image.Image) -> list[str]:
