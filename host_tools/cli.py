@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -128,6 +129,9 @@ def main() -> None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  # open to the end
     if sys.stdout is None:
         sys.exit("sledwarden: its output is closed: a terminal, a file or a pipe was expected.")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name in another script, or in bytes that are no text, is told with marks.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app(prog_name="sledwarden")
     except OSError as fault:

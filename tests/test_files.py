@@ -236,3 +236,19 @@ def test_the_file_beside_a_journal_is_beside_it_however_it_is_named(
 def test_no_word_of_a_configuration_ends_in_a_line_feed(line: str, key: str) -> None:
     with pytest.raises(ConfigError, match=key):
         parse_config(line, "unit.toml")
+
+
+def test_a_name_that_the_terminal_can_t_show_is_told_with_marks(tmp_path: Path) -> None:
+    path = tmp_path / "a.geojson"
+    path.write_text(MAP % ', "name": "\u0416uk"', "utf-8")
+    assert run("zones", "build", path, "-o", tmp_path / "a.gpkg").returncode == 0
+    told = subprocess.run(
+        [*RUN, "zones", "at", str(tmp_path / "a.gpkg"), "44.0", "-88.4"],
+        capture_output=True,
+        timeout=30,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        check=False,
+    )
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert b"?uk" in told.stdout

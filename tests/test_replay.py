@@ -439,6 +439,20 @@ def test_every_recording_is_judged_to_its_end(path: Path) -> None:
     assert len(told.stdout.splitlines()) >= 6
 
 
+def test_of_several_boots_it_says_which_one_it_judges(tmp_path: Path) -> None:
+    drive = written(tmp_path, f"{START}0 ride lat=45.9 lon=-89.5 speed=20\n3 end\n")
+    for _ in range(2):
+        assert replay(drive, "--journal", tmp_path / "kept").exit_code == 0
+    first, second = reader.boots(tmp_path / "kept")
+    told = replay(tmp_path / "kept")
+    assert told.exit_code == 0
+    assert told.stderr.startswith(
+        f"{tmp_path / 'kept'}: holds 2 boots: {second.name}, the newest, is judged. "
+        f"Name another, like {first}\n"
+    )
+    assert replay(second).stderr == ""
+
+
 def test_what_a_journal_held_before_its_first_date_is_dated_by_its_anchor(tmp_path: Path) -> None:
     drive = written(
         tmp_path,
