@@ -52,7 +52,8 @@ NOTE = (
     "speed or of TPV's. Both clients are a thread of the same other process, woken by select and "
     "decoding with msgspec: of gpsd over loopback TCP, of the unit over its Unix socket. The unit "
     "judges, turns the light and seals an event each epoch with its journal and feed; gpsd only "
-    "parses. Runs alternate. missed: not within its epoch. ratio: of p50, to the red pin's."
+    "parses. Runs alternate. missed: not within its epoch's 100 "
+    "ms, and so in no quantile. ratio: of p50, to the red pin's."
 )
 
 COLUMNS = (
