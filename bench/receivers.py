@@ -50,8 +50,8 @@ NOTE = (
     "what was found; of speed where a sentence carries the oracle's and the program derived none. "
     "sledwarden: FixTracker's epochs, before its gates. pynmea2: `parse` of each line, places of "
     "valid RMC and of GGA with a fix, no GLL; dates and speed of RMC. refused: lines at "
-    "which pynmea2 or a field of it raised. *: index.json says where this oracle is wrong or simulated; "
-    "nothing is excused."
+    "which pynmea2 or a field of it raised. *: index.json says where this oracle is wrong or "
+    "simulated; nothing is excused."
 )
 
 COLUMNS = (
