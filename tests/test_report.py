@@ -49,7 +49,7 @@ def html(night: Path) -> Path:
     out = night.parent / "ride.html"
     done = _run(night, "-o", out)
     assert done.exit_code == 0, done.output
-    assert done.stdout == f"{out}: 2 violations, and 2 exceedances not sure.\n"
+    assert done.stdout == f"{out}: 2 violations, and 1 exceedance not sure.\n"
     return out
 
 
@@ -89,7 +89,7 @@ def test_it_says_what_was_found_in_plain_words(html: Path) -> None:
     for said in (
         "desk Saturday, January 14, 2006, 22:38 to 22:39 CST (America/Chicago)",
         "Journal: whole Nothing was changed, nothing is missing.",
-        "2 violations, and 2 exceedances not sure.",
+        "2 violations, and 1 exceedance not sure.",
         "Night speed 1 time, 14 s in all, up to 60.0 mph where 55 is the limit . 350.10(1)(gm)",
         "22:39:25 Jan 14, 2006 Night speed After dark, not faster than 55 mph. 350.10(1)(gm) "
         "60.0 mph \N{PLUS-MINUS SIGN} 0.5 limit 55 mph violation after dark",
@@ -251,8 +251,7 @@ def test_a_page_of_only_an_empty_file_is_refused(tmp_path: Path) -> None:
     done = _run(tmp_path / "a.mcap", "-o", tmp_path / "ride.html")
     assert done.exit_code == 1
     assert done.stderr == (
-        f"journal: {tmp_path.name}/a.mcap holds no record that can be read: "
-        "does not begin as an MCAP file.\n"
+        f"{tmp_path}/a.mcap: holds no record that can be read: does not begin as an MCAP file.\n"
     )
     assert not (tmp_path / "ride.html").exists()
 
@@ -331,8 +330,8 @@ def test_many_states_are_shown_by_the_worst_of_each_column() -> None:
 def test_the_gravest_are_chosen_where_there_is_no_room(night: Path) -> None:
     ride = read_ride(find([night]))
     first, *_ = found = ride.exceedances()
-    many = [first] * tables.SHOWN_EXCEEDANCES + [found[2]] + [found[1]] * 5
+    many = [first] * tables.SHOWN_EXCEEDANCES + [found[1]] + [found[2]] * 5
     shown = tables.gravest(many)
     assert len(shown) == tables.SHOWN_EXCEEDANCES
-    assert found[2] in shown
-    assert found[1] not in shown
+    assert found[1] in shown
+    assert found[2] not in shown

@@ -72,7 +72,7 @@ def test_rows_map_and_plot_are_joined_and_nothing_is_asked_of_a_network(
         tab.on("pageerror", lambda fault: complaints.append(str(fault)))
         tab.goto(html.as_uri())
         assert tab.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
-        assert tab.locator("svg.map .mark").count() == 4
+        assert tab.locator("svg.map .mark").count() == 3
         whole = tab.locator("svg.map").get_attribute("viewBox")
         # A row leads to its mark on the map and to its band in the plot.
         tab.locator("#row-3 td").nth(3).click()
