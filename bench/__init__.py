@@ -17,6 +17,12 @@ imports    which packages the start is made of
 footprint  memory, CPU and journal of the running daemon, beside the naive loop
 latency    end of a sentence to the red pin, beside the naive loop: pyserial's `readline`,
            `pynmea2.parse`, the same monitor and the same lights
+gpsd       end of a sentence to our pin and our feed, beside gpsd's JSON client on the same line
+receivers  how near each recording's oracle we and a bare pynmea2 loop come
+parsing    what a sentence costs us, pynmea2 and gpsdecode, over all recordings
+desk       records verified a second, a ride's report, beside bare SHA-256
+download   the service port beside smpmgr and ZMODEM, paced and unpaced
+page       from the sentence to the pixel in Chromium
 
 The whole takes about a quarter of an hour, `--quick` two minutes.
 """
