@@ -83,11 +83,13 @@ class Stranger:
     def give(self, name: str) -> None:
         """Links an installed library, and those that it requires itself."""
         for found in _with_requirements(name):
-            for file in found.files or ():
-                top = file.parts[0]
-                target = self.packages / top
-                if top not in ("..", "__pycache__") and not target.exists():
-                    target.symlink_to(Path(str(found.locate_file(top))))
+            # An old pip lists for a library without a wheel what it did not put there.
+            tops = {file.parts[0] for file in found.files or ()}
+            tops |= set((found.read_text("top_level.txt") or "").split())
+            for top in tops - {"..", "__pycache__"}:
+                target, source = self.packages / top, Path(str(found.locate_file(top)))
+                if source.exists() and not target.exists():
+                    target.symlink_to(source)
 
     def run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
