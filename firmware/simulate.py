@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import logging
-import math
 import os
 import signal
 import threading
@@ -269,8 +268,3 @@ class Stage:
 
     def _release(self, _at_s: float) -> None:
         self._drive_button(is_down=False)
-
-
-def last_second(drive: Drive) -> float:
-    """When the drive's last written line happens; what a progress bar counts to."""
-    return max((one.at_s for one in drive.actions if one.at_s < math.inf), default=0.0)

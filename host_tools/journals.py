@@ -123,9 +123,6 @@ class JournalRecording:
                 case Reading():
                     yield at_s, record
                 case Finding() | Alert() | Event():
-                    # The first of all came before any reading, when the unit began to judge.
-                    if not isinstance(last, Reading):
-                        yield at_s, None
                     self.comparison.hold(at_s, record)
                 case Gap(lost=lost):
                     self.comparison.lost += lost
