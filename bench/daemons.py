@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bench.line import ENVIRONMENT, ROOT
-from firmware.feed_messages import LineCutter, decode
+from firmware.feed.messages import LineCutter, decode
 from firmware.state import State
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -26,7 +26,7 @@ from bench.daemons import Cost
 from bench.line import ENVIRONMENT, ROOT, Line, wait_ready
 from bench.report import Column, Figures, Table, quantile
 from bench.sentences import FAST_MPH, SLOW_MPH
-from firmware.feed_client import FeedClient
+from firmware.feed.client import FeedClient
 from firmware.state import State
 from firmware.units import mps
 

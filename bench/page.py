@@ -21,7 +21,7 @@ from bench.daemons import Daemon, is_night_judged
 from bench.line import ENVIRONMENT, ROOT
 from bench.report import Column, Figures, Table, quantile
 from bench.sentences import LAT_DEG, LON_DEG, START, six
-from firmware.ride import Motion, epoch, travel
+from firmware.drives.ride import Motion, epoch, travel
 from firmware.units import mps
 
 CHROMIUM = "/usr/bin/chromium"

@@ -21,8 +21,8 @@ import pynmea2
 
 from bench import naive
 from bench.report import Column, Figures, Table, quantile
-from firmware.epochs import distance_m
-from firmware.fixes import EpochReport, FixTracker, paced
+from firmware.gps.epochs import distance_m
+from firmware.gps.fixes import EpochReport, FixTracker, paced
 from firmware.units import MPS_PER_KNOT
 from tests.test_recordings import (
     FOLDER,

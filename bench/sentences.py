@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from firmware.ride import Change, Motion, epoch, sentences, travel, with_checksum
+from firmware.drives.ride import Change, Motion, epoch, sentences, travel, with_checksum
 from firmware.units import MPS_PER_KNOT, mps
 
 START = datetime(2027, 1, 15, 4, 0, tzinfo=UTC)  # 22:00 in Wisconsin

@@ -13,10 +13,11 @@ from bench import sentences
 from bench.report import Column, Figures, Table
 from firmware import monitor
 from firmware.config import fix_settings
-from firmware.fixes import FixTracker
+from firmware.gps.fixes import FixTracker
+from firmware.gps.nmea import Parser
 from firmware.law import load as load_law
+from firmware.maps.zones import Pack, surroundings
 from firmware.monitor import Monitor
-from firmware.nmea import Parser
 from firmware.readings import (
     Channel,
     Engine,
@@ -30,7 +31,6 @@ from firmware.readings import (
 )
 from firmware.sources.drive import every_sensor
 from firmware.view import state_of
-from firmware.zones import Pack, surroundings
 
 PACK = Path(__file__).parent.parent / "host_tools" / "demo" / "lake.gpkg"
 EPOCHS = 3000
@@ -58,7 +58,7 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
     fixes = _fixes(ride)
     jobs: dict[str, Callable[[], tuple[float, int]]] = {
         "pynmea2.parse of an RMC": lambda: _parse_peer(rmc),
-        "firmware.nmea.Parser, an RMC": lambda: _parse(rmc),
+        "firmware.gps.nmea.Parser, an RMC": lambda: _parse(rmc),
         "FixTracker.feed, an epoch of six sentences": lambda: _track(ride),
         "Monitor.step of a fix, all clauses": lambda: _judge(fixes),
         "state_of, what a screen is told": lambda: _tell(fixes),

@@ -35,7 +35,7 @@ from firmware.config_parts import (
 )
 from firmware.errors import ConfigError
 from firmware.files import CONFIG_BYTES, whole
-from firmware.fixes import FixSettings
+from firmware.gps.fixes import FixSettings
 
 BUILD_DATE = date.fromisoformat(__released__)
 """No satellite date below this one is believed, unless `[clock] floor` says otherwise."""

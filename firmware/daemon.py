@@ -31,16 +31,16 @@ from firmware.journal.record import Start
 from firmware.journal.writer import Journal
 from firmware.law import Law, path_of
 from firmware.law import load as load_law
+from firmware.maps.zones import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier
 from firmware.outputs.console import Console
 from firmware.outputs.feed import Feed
 from firmware.unit import Unit
 from firmware.wiring import Wires, fit
-from firmware.zones import Pack
 
 if TYPE_CHECKING:  # what plays a world takes 70 ms to import, and a unit on a sled plays none
-    from firmware.script import Drive
+    from firmware.drives.script import Drive
     from firmware.simulate import Stage
 
 log = logging.getLogger("sledwardend")
@@ -174,7 +174,7 @@ def _check(plan: Plan, where: Path) -> int:
 
 
 def _drive(path: Path) -> Drive:
-    from firmware.script_text import load  # noqa: PLC0415  # see the imports above
+    from firmware.drives.script_text import load  # noqa: PLC0415  # see the imports above
 
     return load(path)
 

@@ -16,8 +16,8 @@ import msgspec
 
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
+from firmware.maps.zones import KINDS
 from firmware.parts import PARTS
-from firmware.zones import KINDS
 
 FOLDER = Path(__file__).parent / "laws"
 

@@ -31,6 +31,7 @@ from firmware.findings import (
     Verdict,
 )
 from firmware.law import Clause, Law
+from firmware.maps.zones import Nearby
 from firmware.parts import load
 from firmware.pulls import Pulls
 from firmware.readings import (
@@ -54,7 +55,6 @@ from firmware.rules.base import Rule, Snapshot
 from firmware.sky import Sky
 from firmware.timekeeper import CONFLICT_S, Timekeeper
 from firmware.units import mph
-from firmware.zones import Nearby
 
 A_SECOND = timedelta(seconds=1)
 

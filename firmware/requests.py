@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from firmware.law import MODES
+from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Fix, Missing, Press, Request, Surroundings
-from firmware.zones import Nearby
 
 PROMPT_S = 8.0
 QUESTION_S = 60.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from firmware.nmea import checksum
+from firmware.gps.nmea import checksum
 
 KEPT_S = 12.0  # a receiver may be asked for GSV every fifth epoch, and send one in 2 s
 BEST = 4  # as many as a fix needs at least

@@ -22,8 +22,7 @@ from firmware.buses.pins_fake import FakePins
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.config import Config
-from firmware.readings import Channel, Fix, Reading, Request, TetherState
-from firmware.script import (
+from firmware.drives.script import (
     BEHIND,
     Action,
     Button,
@@ -36,11 +35,12 @@ from firmware.script import (
     RtcSet,
     Send,
 )
+from firmware.drives.world import World
+from firmware.readings import Channel, Fix, Reading, Request, TetherState
 from firmware.sources.adc_ads1115 import Loop, Wiring
 from firmware.sources.base import Post
 from firmware.sources.drive import SUPPLY_V, tracker, with_modes
 from firmware.wiring import Wires
-from firmware.world import World
 
 log = logging.getLogger("sledwarden.simulate")
 

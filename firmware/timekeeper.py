@@ -14,8 +14,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from firmware.dates import believable_date, is_carried
 from firmware.findings import Anchor
+from firmware.gps.dates import believable_date, is_carried
 from firmware.readings import Fix, RtcTime
 
 GPS_ERROR_S = 0.5

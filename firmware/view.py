@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firmware.findings import Verdict
+from firmware.maps.zones import Nearby
 from firmware.monitor import JOURNAL, Monitor
 from firmware.readings import (
     Channel,
@@ -20,7 +21,6 @@ from firmware.readings import (
 )
 from firmware.state import PartSeen, State
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
-from firmware.zones import Nearby
 
 AHEAD = "zone-ahead"
 NEARBY_KINDS = ("dwelling", "shanty", "person")

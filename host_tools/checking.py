@@ -13,7 +13,7 @@ import msgspec
 
 from firmware.config import Config
 from firmware.errors import SledwardenError
-from firmware.feed_messages import Hello
+from firmware.feed.messages import Hello
 from firmware.findings import Verdict
 from firmware.readings import Receiver
 from firmware.state import State

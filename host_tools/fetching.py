@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from firmware.clock import Clock
-from firmware.hosts import HostKey
+from firmware.port.hosts import HostKey
 from host_tools.archive import Archive, ArchiveError, Part, Wanted
 from host_tools.sled import LostError, RefusedError, Sled, Way
 from host_tools.sled_messages import Identity, Index, Session

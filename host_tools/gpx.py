@@ -14,10 +14,10 @@ import gpxpy
 from gpxpy.gpx import GPX, GPXException, GPXTrackPoint
 
 from firmware.config import Gps
-from firmware.dates import is_carried
-from firmware.epochs import distance_m
 from firmware.errors import SledwardenError
-from firmware.fixes import EpochReport
+from firmware.gps.dates import is_carried
+from firmware.gps.epochs import distance_m
+from firmware.gps.fixes import EpochReport
 from firmware.readings import Channel, Fix, Reading
 from firmware.units import mps
 

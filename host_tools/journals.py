@@ -15,14 +15,14 @@ from firmware.config import Config
 from firmware.config import parse as parse_config
 from firmware.errors import JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Pull
-from firmware.fixes import EpochReport
+from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
 from firmware.journal.record import Close, Gap, Record, Start
 from firmware.journal.redating import Anchors
 from firmware.law import Law
+from firmware.maps.zones import Pack
 from firmware.readings import Channel, Fix, Reading
 from firmware.sources.drive import every_sensor, with_modes, with_surroundings
-from firmware.zones import Pack
 from host_tools.replaying import Told
 
 CONFIG_TOML = "config.toml"

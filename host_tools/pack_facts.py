@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.errors import ZoneError
-from firmware.geopackage import REBUILD
-from firmware.zones import Pack
+from firmware.maps.geopackage import REBUILD
+from firmware.maps.zones import Pack
 
 _COUNTS = "SELECT kind, count(*) FROM features GROUP BY kind ORDER BY kind"
 _EXTENT = "SELECT min(minx), min(miny), max(maxx), max(maxy) FROM rtree_features_geom"

@@ -17,13 +17,13 @@ from msgspec import structs
 from firmware.config import Config, Unit, with_floor
 from firmware.config import load as load_config
 from firmware.config_parts import Lights
+from firmware.drives.script import Drive, Send
+from firmware.drives.script_text import load as load_drive
 from firmware.errors import SledwardenError
 from firmware.files import refuse_unless_regular
-from firmware.fixes import EpochReport, paced
+from firmware.gps.fixes import EpochReport, paced
 from firmware.journal.reader import boots
 from firmware.readings import Reading
-from firmware.script import Drive, Send
-from firmware.script_text import load as load_drive
 from firmware.sources import drive as source
 from host_tools.gpx import Point, of_track, read_track, refuse_without_speed
 

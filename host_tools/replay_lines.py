@@ -13,7 +13,7 @@ from rich.text import Text
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.findings import Alert, Finding, Verdict
-from firmware.fixes import EpochReport
+from firmware.gps.fixes import EpochReport
 from firmware.readings import Reading
 from firmware.units import ft, mph
 from host_tools import replaying

@@ -10,16 +10,16 @@ from typing import Any
 
 from firmware import law, monitor
 from firmware.config import Config
-from firmware.epochs import distance_m
 from firmware.errors import SledwardenError
 from firmware.findings import Alert, Anchor, Event, Finding, Pull, Verdict
-from firmware.fixes import EpochReport
+from firmware.gps.epochs import distance_m
+from firmware.gps.fixes import EpochReport
 from firmware.law import Law
+from firmware.maps.zones import Pack
 from firmware.monitor import Monitor, Outcome
 from firmware.readings import Fix, Reading
 from firmware.sources.drive import with_surroundings
 from firmware.units import mph
-from firmware.zones import Pack
 from host_tools.recordings import Recording
 
 _JUMP_M = 5000.0

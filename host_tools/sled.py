@@ -29,8 +29,8 @@ from smpclient.transport import SMPTransport, SMPTransportDisconnected
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
-from firmware.hosts import HostKey
-from firmware.port_messages import INDEX, INDEX_FORMAT, PACKED_BYTES
+from firmware.port.hosts import HostKey
+from firmware.port.messages import INDEX, INDEX_FORMAT, PACKED_BYTES
 from host_tools.sled_messages import (
     Digest,
     Error,

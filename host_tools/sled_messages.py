@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from smp.message import ReadRequest, WriteRequest
 
-from firmware.port_messages import GROUP, Command
+from firmware.port.messages import GROUP, Command
 
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 

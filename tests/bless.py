@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware import law, monitor
+from firmware.drives.script_text import load
 from firmware.findings import Alert, Finding
-from firmware.script_text import load
+from firmware.maps.zones import Pack
 from firmware.sources.drive import config_of, readings, with_surroundings
-from firmware.zones import Pack
 
 FOLDER = Path(__file__).parent / "drives"
 WITHIN_S = 0.2

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from firmware.feed_client import FeedClient
+from firmware.feed.client import FeedClient
 from firmware.state import State
 
 PATIENCE_S = 20.0

@@ -124,7 +124,7 @@ class Line:
 
     def feed(self, octets: bytes) -> None:
         """Sends bytes that end a line, so that what is accepted of them is known at once."""
-        from firmware.fixes import FixSettings, FixTracker
+        from firmware.gps.fixes import FixSettings, FixTracker
 
         if self.chunks % ANEW == 0:
             self.tracker = FixTracker(
@@ -208,7 +208,7 @@ def run_atheris(arguments: list[str]) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["firmware", "pynmea2"]):
-        import firmware.fixes  # noqa: F401  # imported here to be instrumented
+        import firmware.gps.fixes  # noqa: F401  # imported here to be instrumented
     line = Line()
 
     def one(octets: bytes) -> None:

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 from firmware import config, law
 from firmware.law import Clause
-from firmware.plane import Plane
+from firmware.maps.plane import Plane
+from firmware.maps.zones import Nearby
 from firmware.readings import (
     Engine,
     Feature,
@@ -22,7 +23,6 @@ from firmware.readings import (
 )
 from firmware.rules.base import Dark, Snapshot
 from firmware.units import metres, mps
-from firmware.zones import Nearby
 
 CENTRAL = ZoneInfo("America/Chicago")
 HOME = (44.05, -88.45)

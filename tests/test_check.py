@@ -15,7 +15,7 @@ import pytest
 from daemons import Daemon
 
 from firmware.config import Config, Unit, Zones
-from firmware.feed_messages import Hello
+from firmware.feed.messages import Hello
 from firmware.findings import Finding, Verdict
 from firmware.readings import Disk, Receiver
 from firmware.state import PartSeen, State

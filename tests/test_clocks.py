@@ -12,6 +12,7 @@ import pytest
 from judging import WI, clause_of, configured, fix_of, seen
 
 from firmware.clock import Clock
+from firmware.drives.script_text import parse
 from firmware.findings import Anchor, Event, Pull, Verdict
 from firmware.journal.redating import Anchors
 from firmware.monitor import Monitor, Outcome, build
@@ -26,7 +27,6 @@ from firmware.readings import (
     Value,
 )
 from firmware.rules.base import is_within_window
-from firmware.script_text import parse
 from firmware.sources.drive import config_of, readings
 from firmware.timekeeper import Timekeeper
 

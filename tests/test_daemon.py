@@ -12,11 +12,11 @@ import pytest
 from daemons import Daemon
 
 from firmware.buses.uart_fake import FakeReceiver
+from firmware.drives.ride import with_checksum
 from firmware.findings import Anchor, Finding, Pull, Verdict
 from firmware.journal import reader, seal
 from firmware.journal.record import Close
 from firmware.readings import Engine, Reading
-from firmware.ride import with_checksum
 from host_tools.recordings import Kind, Wishes, open_recording
 from host_tools.replaying import build, judge, stream
 

@@ -16,7 +16,7 @@ from PIL import Image
 from firmware.clock import Clock, ManualClock
 from firmware.dash.main import main, refresh
 from firmware.dash.screen import draw, draw_no_unit
-from firmware.feed_client import FeedClient
+from firmware.feed.client import FeedClient
 from firmware.outputs.feed import Feed
 from firmware.state import State
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware import script_text
 from firmware.clock import Clock
+from firmware.drives import script_text
 from firmware.journal import reader, seal
 from firmware.simulate import Stage
 from firmware.sources.drive import config_of

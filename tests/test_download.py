@@ -16,10 +16,10 @@ from journal_samples import START, journal_in, put_all, ride, torn, written
 from port_rig import Rig
 
 from firmware.clock import Clock, ManualClock
-from firmware.hosts import HostKey, words_of
 from firmware.journal import seal
 from firmware.journal.seal import Verdict
 from firmware.journal.writer import Journal
+from firmware.port.hosts import HostKey, words_of
 from host_tools.archive import Archive, ArchiveError, read_unit
 from host_tools.fetching import Download, Result, Watcher
 from host_tools.sled import LostError, RefusedError, Sled, Way

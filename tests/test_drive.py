@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from firmware.config import Config
+from firmware.drives.script_text import parse
+from firmware.maps.zones import Pack
 from firmware.readings import (
     Channel,
     Engine,
@@ -24,10 +26,8 @@ from firmware.readings import (
     Value,
     Why,
 )
-from firmware.script_text import parse
 from firmware.sources import drive
 from firmware.units import mph
-from firmware.zones import Pack
 
 START = "# Start: 2026-01-17T23:30:00Z\n"
 DRIVES = Path(__file__).parent / "drives"

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from firmware import __version__
 from firmware.clock import Clock, ManualClock
 from firmware.errors import SledwardenError
-from firmware.feed_client import FeedClient
-from firmware.feed_messages import (
+from firmware.feed.client import FeedClient
+from firmware.feed.messages import (
     MAX_COMMAND_BYTES,
     CommandError,
     Hello,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from glass_scenes import RIDE
 
-from firmware.feed_client import STALE_S
-from firmware.feed_messages import (
+from firmware.feed.client import STALE_S
+from firmware.feed.messages import (
     ACTIONS,
     DEFAULT_PATH,
     MAX_ARGUMENT_LETTERS,

@@ -23,10 +23,10 @@ from judging import WI, configured, point, square
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.findings import Alert, Event, Verdict
-from firmware.fixes import EpochReport, FixSettings, FixTracker
+from firmware.gps.fixes import EpochReport, FixSettings, FixTracker
+from firmware.gps.nmea import Refusal
 from firmware.law import Law, Limit
 from firmware.monitor import Monitor, build
-from firmware.nmea import Refusal
 from firmware.readings import (
     Channel,
     Fix,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware.dates import believable_date
-from firmware.fixes import EpochReport, FixSettings, FixTracker, paced
+from firmware.gps.dates import believable_date
+from firmware.gps.fixes import EpochReport, FixSettings, FixTracker, paced
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.units import mph, mps, mps_of_knots
 

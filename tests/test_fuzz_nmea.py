@@ -9,11 +9,11 @@ from fuzz_nmea import Line, good_count, mutated, run, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware import nmea
-from firmware.fixes import FixTracker
+from firmware.gps import nmea
+from firmware.gps.fixes import FixTracker
+from firmware.gps.receiver_setup import ReceiverSetup
+from firmware.gps.receivers import Replies, sentence, ubx
 from firmware.readings import Channel, Fix, Reading
-from firmware.receiver_setup import ReceiverSetup
-from firmware.receivers import Replies, sentence, ubx
 from firmware.signals import Signals
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import wkt
 
-from firmware.geopackage import decode
+from firmware.maps.geopackage import decode
 
 HEAD = b"GP\0\x01" + struct.pack("<i", 4326)
 RING = "(0 0, 4 0, 4 4, 0 0)"

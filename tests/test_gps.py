@@ -18,7 +18,7 @@ from firmware.buses.uart import Uart
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.errors import BusError
-from firmware.fixes import FixSettings
+from firmware.gps.fixes import FixSettings
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.sources.gps import Gps
 from firmware.units import mps_of_knots

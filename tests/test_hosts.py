@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from firmware.errors import SledwardenError
-from firmware.hosts import HostError, HostKey, challenge, is_proof, words_of
-from firmware.hosts_words import WORDS
 from firmware.link.enrolled import Enrolled
+from firmware.port.hosts import HostError, HostKey, challenge, is_proof, words_of
+from firmware.port.words import WORDS
 from firmware.requests import LINE_LETTERS
 
 UNIT_KEY, OTHER_KEY = "11" * 32, "22" * 32

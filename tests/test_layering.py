@@ -30,10 +30,9 @@ LAYERS: dict[str, tuple[int, str]] = {
         [
             f"firmware.{name}"
             for name in (
-                "parts", "nmea", "epochs", "dates", "outliers", "fixes", "sun", "zones", "plane",
-                "geopackage", "ride", "script", "script_text", "world", "lamps", "feed_messages",
-                "feed_client", "notify", "buses", "buses.*", "hosts", "hosts_words",
-                "port_messages", "files", "receivers", "receiver_setup", "signals", "leash",
+                "parts", "sun", "lamps", "notify", "files", "signals", "leash", "gps", "gps.*",
+                "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
+                "buses", "buses.*",
             )
         ],
         (1, "facts"),
@@ -96,13 +95,13 @@ TOOLS_MAY = ("firmware.sources", "firmware.sources.drive", "firmware.dash", "fir
 """Of layers 3 to 7, what host_tools may import beside rules, journal, alerts and the monitor."""
 
 DOORS: dict[str, tuple[str, ...]] = {
-    "pynmea2": ("firmware.nmea",),
+    "pynmea2": ("firmware.gps.nmea",),
     "serial": ("firmware.buses.uart", "firmware.buses.uart_fake"),
     "smbus2": ("firmware.buses.i2c", "firmware.buses.i2c_fake"),
     "gpiozero": ("firmware.buses.pins", "firmware.buses.pins_fake"),
     "ephem": ("firmware.sun",),
     "mcap": ("firmware.journal.*",),
-    "cryptography": ("firmware.journal.seal", "firmware.hosts"),
+    "cryptography": ("firmware.journal.seal", "firmware.port.hosts"),
     "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
     "cbor2": ("firmware.link.frames", "host_tools.sled"),
@@ -289,22 +288,22 @@ def test_no_import_runs_in_a_ring() -> None:
     [
         (
             "firmware.units",
-            "import firmware.nmea",
-            "imports firmware.nmea: layer 0 may not import layer 1",
+            "import firmware.gps.nmea",
+            "imports firmware.gps.nmea: layer 0 may not import layer 1",
         ),
-        ("firmware.epochs", "import pynmea2", "imports pynmea2: only firmware.nmea may"),
+        ("firmware.gps.epochs", "import pynmea2", "imports pynmea2: only firmware.gps.nmea may"),
         (
             "firmware.readings",
             "import msgspec",
             "imports msgspec: the words import the standard library and each other",
         ),
         (
-            "firmware.nmea",
+            "firmware.gps.nmea",
             "from firmware import config",
             "imports firmware.config: layer 1 may not import layer 2",
         ),
         (
-            "firmware.zones",
+            "firmware.maps.zones",
             "from firmware.config import load",
             "imports firmware.config: layer 1 may not import layer 2",
         ),
@@ -451,7 +450,7 @@ def test_no_import_runs_in_a_ring() -> None:
             "line 1: only firmware.clock asks what time it is",
         ),
         (
-            "firmware.fixes",
+            "firmware.gps.fixes",
             "from datetime import UTC, datetime\ndatetime.now(UTC)",
             "line 2: only firmware.clock asks what time it is",
         ),

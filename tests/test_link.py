@@ -40,13 +40,13 @@ from smp.os_management import (
 )
 
 from firmware import __version__
-from firmware.hosts import HostKey, words_of
 from firmware.journal.reader import read
 from firmware.link.door import OPEN_QUESTION, QUESTION_S, QUIET_S, WINDOW_S
 from firmware.link.frames import framed
 from firmware.link.server import MAX_CLIENTS, Way
 from firmware.link.ways import DATAGRAM_BYTES, LONGEST_REPLY_BYTES, SerialWay, reply_bytes
-from firmware.port_messages import GROUP, INDEX, Command
+from firmware.port.hosts import HostKey, words_of
+from firmware.port.messages import GROUP, INDEX, Command
 
 WIDE = Way("serial", 4096)
 SHUT = "the port is shut: hold the rider's button when the glass asks, then try again."

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 from firmware.clock import Clock
-from firmware.feed_client import FeedClient
-from firmware.hosts import PROOF_DOMAIN
+from firmware.feed.client import FeedClient
 from firmware.link import door, frames, server, ways
 from firmware.link.door import Door
 from firmware.link.enrolled import Enrolled
 from firmware.link.server import Server
 from firmware.link.shelf import HASHING_S, Shelf
-from firmware.port_messages import GROUP, INDEX, INDEX_FORMAT, PACKED_BYTES, Command
+from firmware.port.hosts import PROOF_DOMAIN
+from firmware.port.messages import GROUP, INDEX, INDEX_FORMAT, PACKED_BYTES, Command
 
 PAGE = (Path(__file__).parent.parent / "docs" / "link.md").read_text(encoding="utf-8")
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware.epochs import Assembler, Epoch
-from firmware.nmea import MAX_SENTENCE_BYTES, Parser, Refusal, Sentence
+from firmware.gps.epochs import Assembler, Epoch
+from firmware.gps.nmea import MAX_SENTENCE_BYTES, Parser, Refusal, Sentence
 from firmware.units import mph, mps_of_knots
 
 RECORDINGS = Path(__file__).parent / "data" / "nmea"

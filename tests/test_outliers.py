@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware.fixes import FixSettings, FixTracker, paced
-from firmware.outliers import Motion, OutlierGate, Passage
+from firmware.gps.fixes import FixSettings, FixTracker, paced
+from firmware.gps.outliers import Motion, OutlierGate, Passage
 from firmware.readings import Fix, Receiver
 from firmware.units import mph, mps, mps_of_knots
 

@@ -19,10 +19,9 @@ from firmware.buses.receivers_fake import (
     UbloxKeyChip,
 )
 from firmware.clock import Clock
-from firmware.fixes import FixSettings
-from firmware.readings import Fix, Missing, Reading, Receiver
-from firmware.receiver_setup import ReceiverSetup
-from firmware.receivers import (
+from firmware.gps.fixes import FixSettings
+from firmware.gps.receiver_setup import ReceiverSetup
+from firmware.gps.receivers import (
     BAUDS,
     LEAST_BAUD,
     Maker,
@@ -35,6 +34,7 @@ from firmware.receivers import (
     ubx,
     wish_for,
 )
+from firmware.readings import Fix, Missing, Reading, Receiver
 from firmware.sources.gps import Gps
 
 SETTINGS = FixSettings(floor=date(2024, 1, 1))

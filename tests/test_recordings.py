@@ -20,8 +20,8 @@ import pytest
 
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
-from firmware.epochs import distance_m
-from firmware.fixes import EpochReport, FixSettings, FixTracker, paced
+from firmware.gps.epochs import distance_m
+from firmware.gps.fixes import EpochReport, FixSettings, FixTracker, paced
 from firmware.readings import Channel, Fix, Missing, Reading
 from firmware.sources.gps import Gps
 from firmware.units import MPS_PER_KNOT

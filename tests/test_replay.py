@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from firmware.drives.ride import with_checksum
 from firmware.journal import reader
 from firmware.journal.record import Close, Start
 from firmware.readings import Fix, Reading
-from firmware.ride import with_checksum
 from firmware.units import mps
 from host_tools.cli import app
 

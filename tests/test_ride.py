@@ -8,7 +8,7 @@ import pynmea2
 import pytest
 from pyproj import Geod
 
-from firmware import ride
+from firmware.drives import ride
 from firmware.units import MPS_PER_KNOT, mph, mps
 
 START = datetime(2026, 1, 17, 22, 30, tzinfo=UTC)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from firmware import ride
-from firmware.script import Action, Drive, EngineRuns, Send
-from firmware.script_text import parse
+from firmware.drives import ride
+from firmware.drives.script import Action, Drive, EngineRuns, Send
+from firmware.drives.script_text import parse
 
 START = "# Start: 2026-01-17T22:30:00Z\n"
 

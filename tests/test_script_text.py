@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware import ride, script, script_text
+from firmware.drives import ride, script, script_text
+from firmware.drives.script_text import load, parse
 from firmware.errors import DriveError
 from firmware.readings import TetherState
-from firmware.script_text import load, parse
 from firmware.units import mps
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from firmware.buses.receivers_fake import ListeningReceiver, UbloxChip
 from firmware.clock import Clock
-from firmware.fixes import FixSettings, FixTracker, paced
+from firmware.gps.fixes import FixSettings, FixTracker, paced
+from firmware.gps.receivers import sentence
 from firmware.readings import Fix, Reading, Receiver
-from firmware.receivers import sentence
 from firmware.signals import Signals
 from firmware.sources.gps import Gps
 

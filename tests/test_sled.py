@@ -14,7 +14,7 @@ import pytest
 
 from firmware.link import frames
 from firmware.link.frames import Request
-from firmware.port_messages import INDEX, Command
+from firmware.port.messages import INDEX, Command
 from host_tools import sled
 from host_tools.sled import LostError, RefusedError, Sled, Way
 

@@ -11,8 +11,8 @@ from journal_samples import written
 from port_rig import Rig
 from typer.testing import CliRunner, Result
 
-from firmware.hosts import HostKey
 from firmware.journal import seal
+from firmware.port.hosts import HostKey
 from host_tools.archive import ArchiveError, Seen, UnitFile, read_unit
 from host_tools.commands import download as command
 from host_tools.commands.download import app as download_app

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from firmware import script, world
+from firmware.drives import script, world
+from firmware.drives.world import LampLight, World
 from firmware.readings import TetherState
-from firmware.world import LampLight, World
 
 NOON = datetime(2026, 1, 17, 18, 0, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 18, 6, 0, tzinfo=UTC)

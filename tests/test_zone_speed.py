@@ -24,11 +24,11 @@ from judging import (
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause, Limit
 from firmware.law import Near as Reach
+from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Missing, Surroundings, Why
 from firmware.rules.base import Snapshot
 from firmware.rules.zone_speed import LastPlace, ZoneSpeed
 from firmware.units import metres
-from firmware.zones import Nearby
 
 DWELLINGS, ICE = clause_of("350.10(1)(g)"), clause_of("350.10(1)(i)")
 RULE = ZoneSpeed(configured())

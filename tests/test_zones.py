@@ -15,10 +15,10 @@ from pyproj import Geod
 from shapely.geometry import LineString, Point, Polygon
 
 from firmware.errors import ZoneError
-from firmware.plane import Plane
+from firmware.maps.plane import Plane
+from firmware.maps.zones import COLUMNS, KINDS, Near, Nearby, Pack, surroundings
 from firmware.readings import Feature, Surroundings
 from firmware.units import ft, metres
-from firmware.zones import COLUMNS, KINDS, Near, Nearby, Pack, surroundings
 from host_tools import packs
 
 LAKE = Path(__file__).parents[1] / "host_tools" / "demo" / "lake.gpkg"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
-from firmware.receivers import Replies, sentence, ubx
+from firmware.gps.receivers import Replies, sentence, ubx
 
 DEFAULT_EVERY = {"RMC": 1, "VTG": 1, "GGA": 1, "GSA": 1, "GSV": 1, "GLL": 1, "GST": 0, "ZDA": 0}
 _SPEEDS = {getattr(termios, f"B{baud}"): baud

@@ -24,8 +24,8 @@ from firmware.config import load as load_config
 from firmware.dash import screen
 from firmware.dash.base import Fitting, Panel
 from firmware.errors import SledwardenError
-from firmware.feed_client import STALE_S, FeedClient
-from firmware.feed_messages import DEFAULT_PATH
+from firmware.feed.client import STALE_S, FeedClient
+from firmware.feed.messages import DEFAULT_PATH
 from firmware.parts import PARTS
 from firmware.parts import load as load_part
 

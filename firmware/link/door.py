@@ -12,9 +12,9 @@ import os
 from dataclasses import dataclass
 
 from firmware.clock import Clock
-from firmware.feed_client import FeedClient
-from firmware.hosts import NONCE_BYTES, is_proof, words_of
+from firmware.feed.client import FeedClient
 from firmware.link.enrolled import Enrolled
+from firmware.port.hosts import NONCE_BYTES, is_proof, words_of
 from firmware.state import State
 
 WINDOW_S = 600.0

@@ -24,7 +24,7 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import JournalError, SledwardenError, UsageError
-from firmware.feed_client import FeedClient
+from firmware.feed.client import FeedClient
 from firmware.journal import reader
 from firmware.link.door import Door
 from firmware.link.enrolled import Enrolled

@@ -19,13 +19,13 @@ from smp.os_management import OS_MGMT_RET_RC
 
 from firmware import __released__, __version__
 from firmware.errors import SledwardenError
-from firmware.hosts import KEY_BYTES, SIGNATURE_BYTES
 from firmware.journal.record import FORMAT
 from firmware.link import frames
 from firmware.link.door import Client, Door
 from firmware.link.frames import Body, GroupRefusal, Refusal, Request, file_refusal
 from firmware.link.shelf import Shelf
-from firmware.port_messages import GROUP, PACKED_BYTES, Command
+from firmware.port.hosts import KEY_BYTES, SIGNATURE_BYTES
+from firmware.port.messages import GROUP, PACKED_BYTES, Command
 
 BUFFERS = 8
 """How many requests a client may have under way: they wait in the line's own buffers."""

@@ -22,7 +22,7 @@ from firmware import __version__
 from firmware.clock import Clock
 from firmware.journal.listing import Listed, Listing, Owner, open_plain
 from firmware.link.frames import file_refusal
-from firmware.port_messages import INDEX, INDEX_FORMAT
+from firmware.port.messages import INDEX, INDEX_FORMAT
 
 HASHING_S = 0.5
 """An index waits so long for digests that are not known yet; a host may ask for the rest."""

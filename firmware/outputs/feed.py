@@ -22,7 +22,7 @@ from pathlib import Path
 from firmware import __version__
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
-from firmware.feed_messages import (
+from firmware.feed.messages import (
     MAX_COMMAND_BYTES,
     VERSION,
     CommandError,

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from firmware import __version__
 from firmware.clock import Clock
-from firmware.feed_messages import Refused
+from firmware.feed.messages import Refused
 from firmware.page.asking import UnheardError, ask
 from firmware.page.frame import CODE_WORDS
 from firmware.page.guard import MAX_BODY_BYTES, Guard

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from pathlib import Path
 
-from firmware.feed_messages import Refused, Taken, decode, encode_command
+from firmware.feed.messages import Refused, Taken, decode, encode_command
 
 ANSWER_S = 2.0
 _MAX_LINE_BYTES = 1 << 20

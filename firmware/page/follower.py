@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.clock import Clock
-from firmware.feed_client import STALE_S, FeedClient
+from firmware.feed.client import STALE_S, FeedClient
 from firmware.state import State
 
 LOOK_S = 0.25

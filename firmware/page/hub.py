@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from firmware.clock import Clock
-from firmware.feed_client import STALE_S
+from firmware.feed.client import STALE_S
 from firmware.page.follower import NOTHING, Sight
 from firmware.page.frame import dead_frame, encode, frame_of
 

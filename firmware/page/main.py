@@ -21,7 +21,7 @@ from firmware.clock import Clock
 from firmware.config import Page as PageSection
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
-from firmware.feed_messages import DEFAULT_PATH
+from firmware.feed.messages import DEFAULT_PATH
 from firmware.page.app import Page, Site
 from firmware.page.door import listen, server_of
 from firmware.page.follower import Follower, Sight

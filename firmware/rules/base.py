@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from firmware.config import Rules
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause, Limit
+from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Engine, Fix, Light, Missing, Supply, Tether, Why
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
-from firmware.zones import Nearby
 
 MOVING_MPH = 1.0
 """At rest the fixes are clamped to 0 mph, so that anything from here on is motion."""

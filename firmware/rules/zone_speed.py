@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
-from firmware.plane import Plane
+from firmware.maps.plane import Plane
+from firmware.maps.zones import Near, Nearby
 from firmware.readings import Channel, Fix, Missing, Why
 from firmware.rules.base import (
     NEVER,
@@ -28,7 +29,6 @@ from firmware.rules.base import (
     lifted,
 )
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, metres
-from firmware.zones import Near, Nearby
 
 TOPIC = "zone"
 AHEAD = "zone-ahead"

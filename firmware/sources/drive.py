@@ -17,8 +17,21 @@ from msgspec import structs
 
 from firmware.config import Config, fix_settings, load, parse, with_floor
 from firmware.config_parts import Tether as TetherPart
-from firmware.epochs import distance_m
-from firmware.fixes import EpochReport, FixTracker
+from firmware.drives.script import (
+    Action,
+    Button,
+    Drive,
+    EngineRuns,
+    Mode,
+    Plug,
+    RtcSet,
+    Send,
+    TetherTurns,
+)
+from firmware.drives.world import World
+from firmware.gps.epochs import distance_m
+from firmware.gps.fixes import EpochReport, FixTracker
+from firmware.maps.zones import Pack, surroundings
 from firmware.readings import (
     Channel,
     Engine,
@@ -35,9 +48,6 @@ from firmware.readings import (
     Value,
     Why,
 )
-from firmware.script import Action, Button, Drive, EngineRuns, Mode, Plug, RtcSet, Send, TetherTurns
-from firmware.world import World
-from firmware.zones import Pack, surroundings
 
 BY = "drive"
 """Who asks for the modes that a drive switches."""

@@ -9,9 +9,9 @@ from contextlib import closing
 from firmware.buses.uart import Uart
 from firmware.clock import Clock
 from firmware.errors import BusError
-from firmware.fixes import FixSettings, FixTracker
+from firmware.gps.fixes import FixSettings, FixTracker
+from firmware.gps.receiver_setup import ReceiverSetup
 from firmware.readings import Channel, Missing, Reading, Why
-from firmware.receiver_setup import ReceiverSetup
 from firmware.sources.base import Post
 
 log = logging.getLogger("sledwarden.gps")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import ZoneError
+from firmware.maps.zones import Pack, surroundings
 from firmware.readings import Channel, Missing, Reading, Surroundings, Why
 from firmware.sources.base import Post
-from firmware.zones import Pack, surroundings
 
 RADIUS_M = 2000.0
 AGAIN_M = 1000.0

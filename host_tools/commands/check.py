@@ -16,8 +16,8 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
-from firmware.feed_client import FeedClient
-from firmware.feed_messages import DEFAULT_PATH, Hello
+from firmware.feed.client import FeedClient
+from firmware.feed.messages import DEFAULT_PATH, Hello
 from firmware.state import State
 from host_tools.checking import Row, no_unit, pack_rows, unit_rows
 

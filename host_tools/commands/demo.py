@@ -20,10 +20,10 @@ from rich.console import Console
 
 from firmware import leash
 from firmware.clock import Clock
+from firmware.drives.script import BEHIND
 from firmware.errors import SledwardenError
 from firmware.journal.reader import boots, read, start
 from firmware.journal.record import Close, Gap
-from firmware.script import BEHIND
 
 FOLDER = Path(__file__).parent.parent / "demo"
 DRIVE = FOLDER / "demo.drive"

@@ -20,7 +20,7 @@ from rich.progress import (
 
 from firmware.clock import Clock
 from firmware.errors import UsageError
-from firmware.hosts import HostKey, words_of
+from firmware.port.hosts import HostKey, words_of
 from host_tools.archive import Wanted
 from host_tools.fetching import POLL_S, Download, Result, Watcher
 from host_tools.sled import UDP_PORT, LostError, RefusedError, Sled, Way, ports

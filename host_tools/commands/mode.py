@@ -9,8 +9,8 @@ import typer
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
-from firmware.feed_client import FeedClient
-from firmware.feed_messages import DEFAULT_PATH
+from firmware.feed.client import FeedClient
+from firmware.feed.messages import DEFAULT_PATH
 from firmware.law import MODES
 
 ANSWER_S = 3.0

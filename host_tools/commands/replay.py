@@ -18,7 +18,7 @@ from firmware import monitor
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.findings import Alert, Finding
-from firmware.fixes import EpochReport
+from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
 from firmware.monitor import Monitor
 from firmware.readings import Reading

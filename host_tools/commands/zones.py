@@ -19,8 +19,8 @@ from rich.progress import Progress
 
 from firmware.errors import ZoneError
 from firmware.files import POINTS_BYTES, whole
+from firmware.maps.zones import KINDS, Near, Nearby, Pack, surroundings
 from firmware.units import ft, metres
-from firmware.zones import KINDS, Near, Nearby, Pack, surroundings
 from host_tools.pack_facts import PackFacts, facts
 
 NO_COVERAGE = "no coverage: the dwelling clause stays unknown everywhere"

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import shapely
 
-from firmware.plane import Plane
+from firmware.maps.plane import Plane
 from firmware.readings import Feature
 from firmware.units import metres
 from host_tools.exports.rows import Line, lines

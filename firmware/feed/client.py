@@ -12,7 +12,7 @@ import socket
 from pathlib import Path
 
 from firmware.clock import Clock
-from firmware.feed_messages import (
+from firmware.feed.messages import (
     DEFAULT_PATH,
     VERSION,
     Hello,

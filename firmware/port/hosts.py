@@ -13,7 +13,7 @@ from pathlib import Path
 
 from firmware import files
 from firmware.errors import SledwardenError
-from firmware.hosts_words import WORDS
+from firmware.port.words import WORDS
 
 PROOF_DOMAIN = b"sledwarden host 1\n"
 KEY_BYTES = 32

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from firmware.epochs import distance_m
+from firmware.gps.epochs import distance_m
 from firmware.units import mps
 
 REOPENS_S = 3.0

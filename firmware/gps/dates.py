@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from firmware.epochs import elapsed_s
+from firmware.gps.epochs import elapsed_s
 
 WEEKS_1024 = timedelta(weeks=1024)
 """The GPS week counts to 1,023 and begins anew (IS-GPS-200, section 20.3.3.3.1.1)."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from firmware.errors import ZoneError
-from firmware.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
-from firmware.plane import Outline, Plane, Tree, gap_between2
+from firmware.maps.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
+from firmware.maps.plane import Outline, Plane, Tree, gap_between2
 from firmware.readings import Feature, Surroundings
 
 KINDS: Final = (

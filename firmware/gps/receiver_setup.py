@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from firmware.receivers import (
+from firmware.gps.receivers import (
     BAUDS,
     RATES_HZ,
     WHO_ARE_YOU,

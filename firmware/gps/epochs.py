@@ -16,7 +16,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from firmware.nmea import Parser, Sentence, checksum
+from firmware.gps.nmea import Parser, Sentence, checksum
 
 DAY_S = 86_400.0
 

@@ -16,7 +16,7 @@ import struct
 from dataclasses import dataclass
 from enum import StrEnum
 
-from firmware.nmea import checksum
+from firmware.gps.nmea import checksum
 
 BAUDS = (4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800)
 """Rates at which a receiver is looked for."""

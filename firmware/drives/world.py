@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from firmware.readings import TetherState
-from firmware.script import (
+from firmware.drives.script import (
     Ambient,
     Deed,
     EngineRuns,
@@ -22,6 +21,7 @@ from firmware.script import (
     RtcSet,
     TetherTurns,
 )
+from firmware.readings import TetherState
 from firmware.sun import sun_altitude_deg
 
 UNKNOWN_SKY_LUX = 1000.0

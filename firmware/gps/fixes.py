@@ -13,10 +13,10 @@ from datetime import date, datetime
 from statistics import median
 from typing import Literal
 
-from firmware.dates import AGREEING_DATES, Dates
-from firmware.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
-from firmware.nmea import Parser, Sentence
-from firmware.outliers import Motion, OutlierGate, Passage
+from firmware.gps.dates import AGREEING_DATES, Dates
+from firmware.gps.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
+from firmware.gps.nmea import Parser, Sentence
+from firmware.gps.outliers import Motion, OutlierGate, Passage
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.signals import Signals
 from firmware.units import mps

@@ -12,12 +12,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from firmware import ride
-from firmware.dates import FIRST, LAST, is_carried
-from firmware.errors import DriveError
-from firmware.files import DRIVE_BYTES, whole
-from firmware.readings import TetherState
-from firmware.script import (
+from firmware.drives import ride
+from firmware.drives.script import (
     Action,
     Ambient,
     Button,
@@ -36,6 +32,10 @@ from firmware.script import (
     Send,
     TetherTurns,
 )
+from firmware.errors import DriveError
+from firmware.files import DRIVE_BYTES, whole
+from firmware.gps.dates import FIRST, LAST, is_carried
+from firmware.readings import TetherState
 from firmware.units import mps
 
 VEHICLES = ("snowmobile", "low_speed_vehicle", "motor_vehicle")

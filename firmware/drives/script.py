@@ -13,8 +13,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
 
-from firmware import ride
-from firmware.fixes import paced
+from firmware.drives import ride
+from firmware.gps.fixes import paced
 from firmware.readings import TetherState
 
 BEHIND = "behind its drive"

@@ -1,0 +1,1 @@
+"""Rides as text: the `.drive` script, and the world that it plays."""

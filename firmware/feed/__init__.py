@@ -1,0 +1,1 @@
+"""The socket's language, and the client that speaks it."""
