@@ -6,7 +6,7 @@ value is a `Missing` with its reason, and asking whether it is more or less than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NoReturn
@@ -174,7 +174,8 @@ class Feature:
     """A thing on the map: its kind, and its shape in degrees as (longitude, latitude).
 
     A point has one part of one corner; a line has a part for each string; a polygon's parts are
-    all its rings, outer and holes alike, filled by the even-odd rule.
+    all its rings, outer and holes alike, filled by the even-odd rule. `attributes` are what else
+    the pack says of it, as docs/zones.md lists them: a road's limit, an ordinance's word.
     """
 
     kind: str
@@ -182,6 +183,7 @@ class Feature:
     name: str
     shape: Literal["point", "line", "polygon"]
     parts: tuple[tuple[tuple[float, float], ...], ...]
+    attributes: dict[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

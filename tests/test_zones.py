@@ -155,7 +155,7 @@ def changed(tmp_path: Path, statement: str) -> Path:
     with closing(sqlite3.connect(path)) as pack, pack:
         for name in ("insert", "update1", "update2", "update3", "update4", "delete"):
             pack.execute(f"DROP TRIGGER rtree_features_geom_{name}")
-        pack.execute(statement)
+        pack.executescript(statement)
     return path
 
 
@@ -179,12 +179,26 @@ def test_a_pack_with_changes_outside_it_is_refused(tmp_path: Path) -> None:
     )
 
 
+def told(attributes: str) -> str:
+    """Gives the third feature of a pack attributes, as SQL has them."""
+    return (
+        "ALTER TABLE features ADD COLUMN attributes TEXT;"
+        f"UPDATE features SET attributes = {attributes} WHERE fid = 3"
+    )
+
+
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
         ("UPDATE features SET geom = NULL WHERE fid = 3", "has no geometry."),
         ("UPDATE features SET geom = x'4750' WHERE fid = 3", "not a GeoPackage geometry."),
         ("UPDATE features SET kind = x'00' WHERE fid = 3", "has no kind and id in words."),
+        (told("'{'"), "attributes that are no JSON."),
+        (told("x'00'"), "attributes that are no text."),
+        (told("'[]'"), "attributes that are no JSON object."),
+        (told("'{\"a\": null}'"), "an attribute a that is neither a word nor a number."),
+        (told("'{\"a\": NaN}'"), "an attribute a that is neither a word nor a number."),
+        (told("'{\"a\": true}'"), "an attribute a that is neither a word nor a number."),
     ],
 )
 def test_a_broken_feature_names_itself(tmp_path: Path, statement: str, what: str) -> None:
@@ -192,6 +206,17 @@ def test_a_broken_feature_names_itself(tmp_path: Path, statement: str, what: str
     with closing(Pack(path)) as pack, pytest.raises(ZoneError) as fault:
         pack.around(44.05, -88.415, 200.0)
     assert str(fault.value) == f"{path}: feature 3: {what} {REBUILD}"
+
+
+def test_a_feature_tells_its_attributes_and_a_pack_may_have_none(tmp_path: Path) -> None:
+    road = """'{"limit_mph": 35, "class": "local"}'"""
+    with closing(Pack(changed(tmp_path, told(road)))) as pack:
+        found = pack.around(44.05, -88.415, 200.0)
+    assert [one.attributes for one in found if one.attributes] == [
+        {"limit_mph": 35, "class": "local"}
+    ]
+    with closing(Pack(LAKE)) as pack:
+        assert not any(one.attributes for one in pack.around(44.05, -88.415, 200.0))
 
 
 def test_a_pack_overwritten_with_rubbish_in_its_middle_is_refused_or_right(tmp_path: Path) -> None:
@@ -303,7 +328,7 @@ def test_a_later_pack_replaces_a_feature_of_the_same_kind_and_id(tmp_path: Path)
 
 
 def test_every_kind_of_the_contract_is_there_once() -> None:
-    assert len(KINDS) == len(set(KINDS)) == 22
+    assert len(KINDS) == len(set(KINDS)) == 23
 
 
 # Distances

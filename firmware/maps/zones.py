@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -42,6 +43,7 @@ KINDS: Final = (
     "speed_sign",
     "trail",
     "road",
+    "crossing",
     "coverage",
     "territory",
 )
@@ -49,10 +51,13 @@ KINDS: Final = (
 
 COLUMNS: Final = ("geom", "kind", "id", "name", "source", "licence", "dated", "confidence")
 
+ATTRIBUTES: Final = "attributes"
+"""The column of what else is known of a feature, as one JSON object; a pack may lack it."""
+
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # what a spoilt file raises when it is read
 _M_PER_DEG_LAT = 110_574.0  # the least there is, at the equator: a box is never too small
 _NEAR = """
-    SELECT f.fid, f.geom, f.kind, f.id, f.name
+    SELECT f.fid, f.geom, f.kind, f.id, f.name, {attributes}
     FROM rtree_features_geom AS r JOIN features AS f ON f.fid = r.id
     WHERE r.maxx >= ? AND r.minx <= ? AND r.maxy >= ? AND r.miny <= ?
     ORDER BY f.fid
@@ -101,8 +106,8 @@ class Pack:
         features = []
         try:
             for box in _boxes(lat_deg, lon_deg, radius_m):
-                for fid, blob, kind, ident, name in self._connection.execute(_NEAR, box):
-                    features.append(self._feature(fid, blob, kind, ident, name))
+                for found in self._connection.execute(self._near, box):
+                    features.append(self._feature(*found))
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return features
@@ -112,7 +117,13 @@ class Pack:
         self._connection.close()
 
     def _feature(
-        self, fid: int, blob: object, kind: object, ident: object, name: object
+        self,
+        fid: int,
+        blob: object,
+        kind: object,
+        ident: object,
+        name: object,
+        attributes: object,
     ) -> Feature:
         where = f"{self.path}: feature {fid}"
         if not isinstance(kind, str) or not isinstance(ident, str):
@@ -121,14 +132,17 @@ class Pack:
             raise ZoneError(where, "has no geometry.", REBUILD)
         try:
             shape, parts = decode(blob)
+            told = attributes_of(attributes)
         except ValueError as error:
             raise ZoneError(where, f"{error}.", REBUILD) from error
-        return Feature(kind, ident, name if isinstance(name, str) else "", shape, parts)
+        return Feature(kind, ident, name if isinstance(name, str) else "", shape, parts, told)
 
     def _refuse_unless_ours(self) -> None:
         ask = self._connection.execute
         tables = {row[0] for row in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         columns = {row[1] for row in ask("SELECT * FROM pragma_table_info('features')")}
+        told = f"f.{ATTRIBUTES}" if ATTRIBUTES in columns else "NULL"
+        self._near = _NEAR.format(attributes=told)
         if not tables.issuperset(
             {"features", "rtree_features_geom", "gpkg_geometry_columns"}
         ) or not columns.issuperset({"fid", *COLUMNS}):
@@ -145,6 +159,28 @@ class Pack:
                 "is not in degrees: expected WGS 84 (srs_id 4326).",
                 "Build it anew from sources in WGS 84 with `sledwarden zones build`.",
             )
+
+
+def attributes_of(text: object) -> dict[str, str | float]:
+    """What a feature's JSON object says, words and finite numbers; nothing where there is none.
+
+    Raises ValueError that says what is wrong with it.
+    """
+    if text is None:
+        return {}
+    if not isinstance(text, str):
+        raise ValueError("attributes that are no text")
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("attributes that are no JSON") from error
+    if not isinstance(told, dict):
+        raise ValueError("attributes that are no JSON object")
+    for name, value in told.items():
+        is_number = type(value) in (int, float) and math.isfinite(value)
+        if not is_number and not isinstance(value, str):
+            raise ValueError(f"an attribute {name} that is neither a word nor a number")
+    return told
 
 
 def _boxes(lat_deg: float, lon_deg: float, radius_m: float) -> list[tuple[float, ...]]:
