@@ -6,6 +6,7 @@ value is a `Missing` with its reason, and asking whether it is more or less than
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -175,7 +176,7 @@ class Feature:
 
     A point has one part of one corner; a line has a part for each string; a polygon's parts are
     all its rings, outer and holes alike, filled by the even-odd rule. `attributes` are what else
-    the pack says of it, as docs/zones.md lists them: a road's limit, an ordinance's word.
+    the pack says of it, as docs/zones.md lists them: a road's limit, an ordinance's name.
     """
 
     kind: str
@@ -183,7 +184,15 @@ class Feature:
     name: str
     shape: Literal["point", "line", "polygon"]
     parts: tuple[tuple[tuple[float, float], ...], ...]
-    attributes: dict[str, str | float] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def number(self, name: str) -> float | None:
+        """The attribute as a finite number; None where it is not told or is none."""
+        try:
+            value = float(self.attributes[name])
+        except (KeyError, ValueError):
+            return None
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)

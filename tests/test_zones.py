@@ -209,12 +209,14 @@ def test_a_broken_feature_names_itself(tmp_path: Path, statement: str, what: str
 
 
 def test_a_feature_tells_its_attributes_and_a_pack_may_have_none(tmp_path: Path) -> None:
-    road = """'{"limit_mph": 35, "class": "local"}'"""
-    with closing(Pack(changed(tmp_path, told(road)))) as pack:
+    words = """'{"limit_mph": 35, "class": "local"}'"""
+    with closing(Pack(changed(tmp_path, told(words)))) as pack:
         found = pack.around(44.05, -88.415, 200.0)
-    assert [one.attributes for one in found if one.attributes] == [
-        {"limit_mph": 35, "class": "local"}
-    ]
+    (road,) = (one for one in found if one.attributes)
+    assert road.attributes == {"limit_mph": "35", "class": "local"}
+    assert road.number("limit_mph") == 35.0
+    assert road.number("class") is None
+    assert road.number("width_m") is None
     with closing(Pack(LAKE)) as pack:
         assert not any(one.attributes for one in pack.around(44.05, -88.415, 200.0))
 

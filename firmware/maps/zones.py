@@ -161,8 +161,8 @@ class Pack:
             )
 
 
-def attributes_of(text: object) -> dict[str, str | float]:
-    """What a feature's JSON object says, words and finite numbers; nothing where there is none.
+def attributes_of(text: object) -> dict[str, str]:
+    """What a feature's JSON object says, its numbers as text; nothing where there is none.
 
     Raises ValueError that says what is wrong with it.
     """
@@ -180,7 +180,7 @@ def attributes_of(text: object) -> dict[str, str | float]:
         is_number = type(value) in (int, float) and math.isfinite(value)
         if not is_number and not isinstance(value, str):
             raise ValueError(f"an attribute {name} that is neither a word nor a number")
-    return told
+    return {name: str(value) for name, value in told.items()}
 
 
 def _boxes(lat_deg: float, lon_deg: float, radius_m: float) -> list[tuple[float, ...]]:
