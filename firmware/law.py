@@ -16,6 +16,7 @@ import msgspec
 
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
+from firmware.law_places import Entry, Season, Signs, faults_of
 from firmware.maps.zones import KINDS
 from firmware.parts import PARTS
 
@@ -64,6 +65,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     `kind` names the rule that judges it live; paragraphs that are not judged live have none.
     `when` says at which hours it applies: `darkness` by the sun and the light, `clock` from
     `from_time` to `to_time` of local civil time (past midnight where `to_time` is the earlier).
+    Where there is a `season`, it holds on those days alone.
     `lifted_by` are the modes that lift it; `demanded_by` are the modes that alone demand it.
     """
 
@@ -84,6 +86,9 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     limit: Limit | None = None
     near: tuple[Near, ...] = ()
     on: str = ""
+    entry: Entry | None = None
+    signs: Signs | None = None
+    season: Season | None = None
     lamp: Literal["", "head", "tail"] = ""
     lifted_by: tuple[Mode, ...] = ()
     demanded_by: tuple[Mode, ...] = ()
@@ -196,6 +201,7 @@ def _faults(clause: Clause) -> list[str]:
         faults.append(f"when = {when}: a zone_speed clause is judged always or by the clock.")
     if kind == "tether" and when != "always":
         faults.append(f"when = {when}: a tether clause is judged always.")
+    faults += faults_of(kind, clause.entry, clause.signs, clause.season)
     return faults + _window_faults(clause) + _near_faults(clause)
 
 

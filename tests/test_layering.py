@@ -41,6 +41,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.config_faults": (2, "config"),
     "firmware.config_parts": (2, "config"),
     "firmware.law": (2, "law"),
+    "firmware.law_places": (2, "law"),
     "firmware.sources": (3, "sources"),
     "firmware.sources.*": (3, "sources"),
     "firmware.rules": (3, "rules"),

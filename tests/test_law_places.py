@@ -1,0 +1,68 @@
+"""What a clause says of places and signs: refused whole where it can't be judged."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from test_law import PACK, WHERE
+
+from firmware import law
+from firmware.errors import LawError
+from firmware.law_places import Season
+
+HEAD = PACK.read_text().partition("[[clause]]")[0]
+CLAUSE = """
+[[clause]]
+citation = "1"
+title = "t"
+plain = "p"
+requirement = "r"
+applies_to = "snowmobile"
+coverage = "ZONE"
+how = "h"
+source = "s:1"
+"""
+
+
+def faults_of(text: str) -> list[str]:
+    with pytest.raises(LawError) as refused:
+        law.parse((HEAD + CLAUSE + text).encode(), WHERE)
+    return refused.value.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("season = {from_day = '02-30', to_day = '03-31'}", "season: from_day = 02-30: must be"),
+        ("entry = {kinds = ['privat']}", "kind of zone privat: must be one of"),
+        ("entry = {kinds = ['private'], crossing = ['path']}", "kind of zone path: must be one of"),
+        ("entry = {kinds = ['private'], line_ft = 0}", "line_ft = 0.0: must be above 0"),
+        ("entry = {kinds = ['private'], crossing_ft = 501}", "crossing_ft = 501.0: must be above"),
+        ("signs = {stop = ['halt']}", "kind of zone halt: must be one of"),
+        ("signs = {give_way = ['yield'], within_ft = -1}", "within_ft = -1.0: must be above 0"),
+    ],
+)
+def test_a_place_that_can_t_be_judged_is_refused(text: str, fault: str) -> None:
+    assert [one for one in faults_of(text) if one.startswith(f"[1] {fault}")] != []
+
+
+@pytest.mark.parametrize("day", ["2-1", "02-1", "2026-02-01", "0201"])
+def test_a_day_of_another_form_is_refused(day: str) -> None:
+    assert "matching regex" in faults_of(f"season = {{from_day = '{day}', to_day = '03-31'}}")[0]
+
+
+@pytest.mark.parametrize(
+    ("days", "inside", "outside"),
+    [
+        (("04-01", "11-30"), ["2026-04-01", "2026-11-30"], ["2026-03-31", "2026-12-01"]),
+        (("12-01", "03-31"), ["2025-12-01", "2026-01-15", "2026-03-31"], ["2026-04-01"]),
+        (("02-29", "02-29"), ["2024-02-29"], ["2025-02-28", "2025-03-01"]),
+    ],
+)
+def test_a_season_holds_from_its_first_day_to_its_last(
+    days: tuple[str, str], inside: list[str], outside: list[str]
+) -> None:
+    season = Season(*days)
+    assert all(season.holds(date.fromisoformat(day)) for day in inside)
+    assert not any(season.holds(date.fromisoformat(day)) for day in outside)
