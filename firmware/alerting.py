@@ -25,6 +25,9 @@ CHIRP_S = 0.3
 TAP_S = 0.4
 
 
+_QUIET, _QUIET_WATCHING = Cues(), Cues(is_watching=True)
+
+
 @dataclass(slots=True)
 class Standing:
     """One alert's progress: pending, raised, and how far its sound has climbed.
@@ -100,7 +103,7 @@ class Alerts:
             ):
                 self._let_go(key, one, at_s, changes)
         for finding in findings.values():
-            if finding.is_fitted:
+            if finding.verdict is not Verdict.COMPLIANT and finding.is_fitted:
                 for row in self._rows.get((finding.topic, finding.verdict), ()):
                     self._hold(row, finding, at_s, changes)
         return changes
@@ -165,7 +168,7 @@ class Alerts:
         that plays."""
         raised = self._raised()
         if not raised:
-            return Cues(is_watching=is_watching)
+            return _QUIET_WATCHING if is_watching else _QUIET
         felt = {
             one.row.haptic
             for one in raised

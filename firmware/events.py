@@ -38,14 +38,18 @@ class Events:
         """The events that start, become sure or end at `at_s`."""
         changes: list[Event] = []
         for clause, finding in findings.items():
+            verdict = finding.verdict
+            is_over = verdict is Verdict.VIOLATION or verdict is Verdict.UNSURE
+            if not is_over and not self._open:
+                continue  # as nearly always
             one = self._open.get(clause)
-            if not finding.verdict.is_over:
-                if one is not None:
-                    changes += self._close(one, at_s)
-            elif one is None:
-                changes.append(self._begin(finding, at_s))
-            else:
+            if one is None:
+                if is_over:
+                    changes.append(self._begin(finding, at_s))
+            elif is_over:
                 changes += self._go_on(one, finding, at_s)
+            else:
+                changes += self._close(one, at_s)
         return changes
 
     def due_s(self, at_s: float) -> float:
@@ -119,7 +123,8 @@ class Events:
 
 def _grown(event: Event, finding: Finding) -> Event:
     """The event with the worst of its value and the finding's."""
-    return replace(event, peak=_worse(event.peak, finding))
+    peak = _worse(event.peak, finding)
+    return event if peak == event.peak else replace(event, peak=peak)
 
 
 def _worse(value: float | None, finding: Finding) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,6 +27,7 @@ from firmware.findings import (
     HapticCue,
     LightCue,
     Pull,
+    Standing,
     ToneCue,
     Verdict,
 )
@@ -53,10 +54,9 @@ from firmware.readings import (
 from firmware.requests import Effect, Requests
 from firmware.rules.base import Rule, Snapshot
 from firmware.sky import Sky
+from firmware.standing import Standings
 from firmware.timekeeper import CONFLICT_S, Timekeeper
 from firmware.units import mph
-
-A_SECOND = timedelta(seconds=1)
 
 JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
@@ -74,18 +74,42 @@ SUN_LUX = 120_000.0
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
 
+SENSED = frozenset(
+    {
+        Channel.LIGHT_HEAD,
+        Channel.LIGHT_TAIL,
+        Channel.SUPPLY_HEAD,
+        Channel.SUPPLY_TAIL,
+        Channel.TETHER,
+        Channel.ENGINE,
+    }
+)
+"""What a snapshot shows beside the fix: it is gathered when one of them changes, not at each fix."""
+
+Senses = tuple[
+    Light | Missing,
+    Light | Missing,
+    Supply | Missing,
+    Supply | Missing,
+    float,
+    float,
+    Tether | Missing,
+    Engine | Missing,
+]
+"""Of a `Snapshot`, from `head` to `engine`, in its order."""
+
 
 @dataclass(slots=True)
 class Outcome:
     """What a step brought: each change with the instant at which it came, in order.
 
-    `notes` are for the journal alone: whose date it is, and pulls of the tether.
+    `notes` are for the journal alone: whose date it is, pulls of the tether, what holds now.
     """
 
     findings: list[tuple[float, Finding]] = field(default_factory=list)
     alerts: list[tuple[float, Alert]] = field(default_factory=list)
     events: list[tuple[float, Event]] = field(default_factory=list)
-    notes: list[tuple[float, Anchor | Pull]] = field(default_factory=list)
+    notes: list[tuple[float, Anchor | Pull | Standing]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -152,12 +176,16 @@ class Monitor:
             for channel in Channel
         }
         self._pulls = Pulls()
+        self._standings = Standings()
         self._pull_channels = PULL_CHANNELS if Channel.TETHER in fitted else frozenset()
         self._is_pull_due = False
+        self._senses = self._sense()
         self.nearby: Nearby | Missing = Missing(Why.STARTING)
         self._refresh_nearby()
         self.dark = sky.judge(None, 0.0)
         self.findings: dict[str, Finding] = {}
+        self._duties: dict[str, Finding] = {}  # the same, the journal's and the clocks' after them
+        self._rtc_ahead_s: float | None = None
         self.next_due_s = -math.inf
 
     # Time and readings come in.
@@ -207,7 +235,7 @@ class Monitor:
     def fix(self) -> Fix | Missing:
         """The fix that is judged, or why there is none."""
         value = self.held[Channel.FIX].value
-        assert isinstance(value, Fix | Missing)  # readings.VALUE_TYPES: a channel has one type
+        assert isinstance(value, (Fix, Missing))  # readings.VALUE_TYPES: a channel has one type
         return value
 
     def _pass_time(self, at_s: float, outcome: Outcome) -> None:
@@ -237,7 +265,7 @@ class Monitor:
     def _take(self, reading: Reading, at_s: float, outcome: Outcome) -> list[Watched]:
         """Takes a reading's word; returns the clauses that must be judged again."""
         value = reading.value
-        if isinstance(value, Press | Request):
+        if isinstance(value, (Press, Request)):
             return self._obey(value, at_s, outcome)
         held = self.held[reading.channel]
         lapses_s = math.inf
@@ -271,35 +299,29 @@ class Monitor:
         self.held[channel] = held
         self._is_pull_due = self._is_pull_due or channel in self._pull_channels
         touched = list(self._by_channel[channel])
+        has_stepped = False
         match held.value:
             case Fix() as fix:
-                before = self.timekeeper.utc(at_s)
-                self.timekeeper.take_fix(fix, held.mono_s)
+                has_stepped = self.timekeeper.take_fix(fix, held.mono_s)
                 self.sky.take_place(fix.lat_deg, fix.lon_deg)
-                touched += self._notice_step(before, at_s)
             case RtcTime() as rtc:
-                before = self.timekeeper.utc(at_s)
-                self.timekeeper.take_rtc(rtc, held.mono_s)
-                touched += self._notice_step(before, at_s)
+                has_stepped = self.timekeeper.take_rtc(rtc, held.mono_s)
+        if has_stepped:
+            self.sky.forget_sun()
+            touched += self._look_at_clock(at_s)
+        if channel in SENSED:
+            self._senses = self._sense()
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         elif channel is Channel.LIGHT_AMBIENT:
-            assert isinstance(held.value, Light | Missing)  # readings.VALUE_TYPES
+            assert isinstance(held.value, (Light, Missing))  # readings.VALUE_TYPES
             self.sky.take_ambient(held.value, at_s)
         elif channel is Channel.LIGHT_HEAD:
-            assert isinstance(held.value, Light | Missing)  # readings.VALUE_TYPES
+            assert isinstance(held.value, (Light, Missing))  # readings.VALUE_TYPES
             self.sky.take_head(held.value, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
-
-    def _notice_step(self, before: datetime | None, at_s: float) -> list[Watched]:
-        """Asks the sun and the clock anew after the date itself has moved by over a second."""
-        after = self.timekeeper.utc(at_s)
-        if before == after or (before and after and abs(after - before) <= A_SECOND):
-            return []
-        self.sky.forget_sun()
-        return self._look_at_clock(at_s)
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
         effect = self.requests.take(value, at_s, self.fix, self.is_standing)
@@ -310,7 +332,7 @@ class Monitor:
     def _look_at_sky(self, at_s: float) -> list[Watched]:
         error_s = self.timekeeper.error_s(at_s) or 0.0
         dark = self.sky.judge(self.timekeeper.utc(at_s), at_s, error_s)
-        if dark == self.dark:
+        if dark is self.dark or dark == self.dark:
             return []
         self.dark = dark
         return self._in_darkness
@@ -323,23 +345,26 @@ class Monitor:
 
     def _refresh_nearby(self) -> None:
         value = self.held[Channel.SURROUNDINGS].value
-        assert isinstance(value, Surroundings | Missing)  # readings.VALUE_TYPES
+        assert isinstance(value, (Surroundings, Missing))  # readings.VALUE_TYPES
         self.nearby = value if isinstance(value, Missing) else Nearby(value)
 
     # Findings, alerts and events come out.
 
     def _judge_all(self, touched: Iterable[Watched], at_s: float, outcome: Outcome) -> None:
         """Judges these clauses, each once, in the order of the law, and what follows from them."""
+        now: Snapshot | None = None
         wanted = {id(one) for one in touched}
         if wanted:
             now = self._snapshot(at_s)
             for watched in self._watched:
                 if id(watched) in wanted:
                     self._judge(watched, now, outcome)
-        duties = {**self.findings, JOURNAL: self._journal_duty()}
-        outcome.alerts += [(at_s, one) for one in self.alerts.follow(duties, at_s)]
-        outcome.events += [(at_s, one) for one in self.events.follow(self._with_clock(), at_s)]
-        self._note(at_s, outcome)
+        self._judge_duties()
+        for alert in self.alerts.follow(self._duties, at_s):
+            outcome.alerts.append((at_s, alert))
+        for event in self.events.follow(self._duties, at_s):
+            outcome.events.append((at_s, event))
+        self._note(at_s, now, outcome)
         self.next_due_s = min(
             self.sky.due_s(),
             self._turns_s,
@@ -350,35 +375,62 @@ class Monitor:
             *[one.memory.due_s for one in self._watched],
         )
 
-    def _with_clock(self) -> dict[str, Finding]:
-        """The findings, and with them the conflict of the two clocks once both were heard."""
+    def _judge_duties(self) -> None:
+        """Puts the duties that are no clauses after the findings: the journal's, and the conflict
+        of the two clocks once both were heard."""
+        self._duties[JOURNAL] = self._journal_duty()
         ahead_s = self.timekeeper.rtc_ahead_s
-        if ahead_s is None:
-            return self.findings
+        if ahead_s is None or ahead_s == self._rtc_ahead_s:
+            return
+        self._rtc_ahead_s = ahead_s
         is_apart = abs(ahead_s) > CONFLICT_S
         verdict = Verdict.UNSURE if is_apart else Verdict.COMPLIANT
         side = "ahead of" if ahead_s > 0 else "behind"
         why = f"the battery clock is {abs(ahead_s):.0f} s {side} the satellites"
         found = Finding(CLOCK, verdict, why, abs(ahead_s), CONFLICT_S, "s", topic=CLOCK)
-        return {**self.findings, CLOCK: found}
+        self._duties[CLOCK] = found
 
-    def _note(self, at_s: float, outcome: Outcome) -> None:
-        """Notes whose date it is where that has changed, and a pull of the tether."""
+    def _note(self, at_s: float, now: Snapshot | None, outcome: Outcome) -> None:
+        """Notes whose date it is and what holds, where that has changed, and a pull."""
         anchor = self.timekeeper.anchor()
         if anchor is not None:
             outcome.notes.append((at_s, anchor))
         if self._is_pull_due:
             self._is_pull_due = False
-            outcome.notes += [(at_s, one) for one in self._pulls.follow(self._snapshot(at_s))]
+            for pull in self._pulls.follow(now or self._snapshot(at_s)):
+                outcome.notes.append((at_s, pull))
+        standings = self._standings.follow(
+            self.findings,
+            is_dark=self.dark.is_dark,
+            tether=self.held[Channel.TETHER].value,
+            engine=self.held[Channel.ENGINE].value,
+            fix=self.fix,
+            clock=self.timekeeper.source,
+        )
+        outcome.notes += [(at_s, one) for one in standings]
 
     def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
         watched.memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
         before = watched.finding
-        watched.finding = self.findings[finding.clause] = finding
+        watched.finding = self.findings[finding.clause] = self._duties[finding.clause] = finding
         if before is None or before.verdict is not finding.verdict:
             outcome.findings.append((now.at_s, finding))
 
     def _snapshot(self, at_s: float) -> Snapshot:
+        return Snapshot(
+            at_s,
+            self.fix,
+            self.held[Channel.FIX].mono_s,
+            *self._senses,
+            nearby=self.nearby,
+            marks=self.requests.marks,
+            dark=self.dark,
+            local=self.local(at_s) if self._by_clock else None,
+            modes=self.requests.modes,
+            clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
+        )
+
+    def _sense(self) -> Senses:
         head, tail = self.held[Channel.LIGHT_HEAD].value, self.held[Channel.LIGHT_TAIL].value
         tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value
         head_supply = self.held[Channel.SUPPLY_HEAD].value
@@ -390,25 +442,10 @@ class Monitor:
         assert isinstance(tail_supply, (Supply, Missing))
         assert isinstance(tether, (Tether, Missing))
         assert isinstance(engine, (Engine, Missing))
-        return Snapshot(
-            at_s=at_s,
-            fix=self.fix,
-            fix_at_s=self.held[Channel.FIX].mono_s,
-            head=head,
-            tail=tail,
-            head_supply=head_supply,
-            tail_supply=tail_supply,
-            head_seen_s=self._seen_s(Channel.LIGHT_HEAD, Channel.SUPPLY_HEAD),
-            tail_seen_s=self._seen_s(Channel.LIGHT_TAIL, Channel.SUPPLY_TAIL),
-            tether=tether,
-            engine=engine,
-            nearby=self.nearby,
-            marks=self.requests.marks,
-            dark=self.dark,
-            local=self.local(at_s) if self._by_clock else None,
-            modes=self.requests.modes,
-            clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
-        )
+        head_seen_s = self._seen_s(Channel.LIGHT_HEAD, Channel.SUPPLY_HEAD)
+        tail_seen_s = self._seen_s(Channel.LIGHT_TAIL, Channel.SUPPLY_TAIL)
+        seen = (head_seen_s, tail_seen_s)
+        return (head, tail, head_supply, tail_supply, *seen, tether, engine)
 
     def _seen_s(self, *channels: Channel) -> float:
         """The older of the last words of these channels, of those that have one."""

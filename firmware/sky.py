@@ -49,6 +49,7 @@ class Sky:
     _seen: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
     _lamp_on_s: float | None = None
     _own_lux: float = 0.0
+    _answer: Dark = field(default_factory=lambda: Dark(None, None))
 
     def take_place(self, lat_deg: float, lon_deg: float) -> None:
         """The sled's place; it stays the last one known while a fix is lost."""
@@ -114,7 +115,10 @@ class Sky:
                 hours_of_darkness(*self._place, moment).is_dark is self._by_sun
                 for moment in (utc - error, utc + error)
             )
-        return Dark(self._by_sun, self._is_dim, is_sure=is_sure)
+        last = self._answer
+        if (last.by_sun, last.by_light, last.is_sure) != (self._by_sun, self._is_dim, is_sure):
+            self._answer = Dark(self._by_sun, self._is_dim, is_sure=is_sure)
+        return self._answer
 
     def due_s(self) -> float:
         """The instant at which darkness must be judged again."""

@@ -56,28 +56,35 @@ class Timekeeper:
     _pinned_s: float = 0.0
     _error_s: float = 0.0
 
-    def take_fix(self, fix: Fix, mono_s: float) -> None:
-        """Pins the date of a fix; one without a date that can be carried on leaves it as it is."""
+    def take_fix(self, fix: Fix, mono_s: float) -> bool:
+        """Pins the date of a fix; one without a date that can be carried on leaves it as it is.
+
+        Whether the date is new, or has moved by over a second.
+        """
         if fix.utc is None or not is_carried(fix.utc.date()):
-            return
-        before = self.utc(mono_s)
-        if before is not None:
-            step_s = (fix.utc - before).total_seconds()
+            return False
+        step_s = self._step_to(fix.utc, mono_s)
+        if step_s is not None:
             if self.source == "rtc":
                 self.rtc_ahead_s = -step_s
             self._note_step(step_s)
         self._agreeing += 1
         self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
+        return step_s is None or abs(step_s) > STEP_S
 
-    def take_rtc(self, rtc: RtcTime, mono_s: float) -> None:
-        """Pins the battery clock's date where no satellite has given one."""
+    def take_rtc(self, rtc: RtcTime, mono_s: float) -> bool:
+        """Pins the battery clock's date where no satellite has given one; returns as `take_fix`."""
         day = rtc.utc.date()
         if not is_carried(day):
-            return
+            return False
+        step_s = self._step_to(rtc.utc, mono_s)
         if self.source == "gps":
-            self.rtc_ahead_s = (rtc.utc - self._expected(mono_s)).total_seconds()
-        if self.source != "gps" and believable_date(day, self.floor) == day:
-            self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
+            self.rtc_ahead_s = step_s
+            return False
+        if believable_date(day, self.floor) != day:
+            return False
+        self._pin(rtc.utc, mono_s, rtc.error_s, "rtc")
+        return step_s is None or abs(step_s) > STEP_S
 
     @property
     def is_agreed(self) -> bool:
@@ -132,10 +139,12 @@ class Timekeeper:
         left_s = ((turn.astimezone(UTC) - utc) / timedelta(seconds=1) for turn in turns)
         return at_s + min((left for left in left_s if left > 0.0), default=math.inf)
 
-    def _expected(self, at_s: float) -> datetime:
-        utc = self.utc(at_s)
-        assert utc is not None  # asked once a date is pinned
-        return utc
+    def _step_to(self, utc: datetime, mono_s: float) -> float | None:
+        """By how many seconds a date is ahead of the pinned one; None while there is none."""
+        if self._pinned_utc is None:
+            return None
+        carried = self._pinned_utc + timedelta(seconds=mono_s - self._pinned_s)
+        return (utc - carried).total_seconds()
 
     def _note_step(self, step_s: float) -> None:
         if abs(step_s) > STEP_S:
