@@ -16,7 +16,7 @@ from firmware.config import fix_settings
 from firmware.gps.fixes import FixTracker
 from firmware.gps.nmea import Parser
 from firmware.law import load as load_law
-from firmware.maps.zones import Pack, surroundings
+from firmware.maps.packs import Pack, surroundings
 from firmware.monitor import Monitor
 from firmware.readings import (
     Channel,

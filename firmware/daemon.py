@@ -31,7 +31,7 @@ from firmware.journal.record import Start
 from firmware.journal.writer import Journal
 from firmware.law import Law, path_of
 from firmware.law import load as load_law
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier
 from firmware.outputs.console import Console

@@ -17,7 +17,7 @@ import msgspec
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
 from firmware.law_places import Entry, Season, Signs, faults_of
-from firmware.maps.zones import KINDS
+from firmware.maps.packs import KINDS
 from firmware.parts import PARTS
 
 FOLDER = Path(__file__).parent / "laws"

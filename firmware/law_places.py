@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from firmware.maps.zones import KINDS
+from firmware.maps.packs import KINDS
 
 WIDEST_FT = 500.0
 """The most to either side of a line that still counts as on it."""

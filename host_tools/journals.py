@@ -20,7 +20,7 @@ from firmware.journal import reader
 from firmware.journal.record import Close, Gap, Record, Start
 from firmware.journal.redating import Anchors
 from firmware.law import Law
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 from firmware.readings import Channel, Fix, Reading
 from firmware.sources.drive import every_sensor, with_modes, with_surroundings
 from host_tools.replaying import Told

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from firmware.errors import ZoneError
 from firmware.maps.geopackage import REBUILD
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 
 _COUNTS = "SELECT kind, count(*) FROM features GROUP BY kind ORDER BY kind"
 _EXTENT = "SELECT min(minx), min(miny), max(maxx), max(maxy) FROM rtree_features_geom"

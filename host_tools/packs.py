@@ -23,7 +23,7 @@ import pyogrio
 from firmware.errors import ZoneError
 from firmware.files import refuse_to_replace, refuse_unless_regular
 from firmware.maps.geopackage import APPLICATION_ID, SRS_ID, decode
-from firmware.maps.zones import COLUMNS, KINDS
+from firmware.maps.packs import COLUMNS, KINDS
 from host_tools.pack_schema import AFTER, BEFORE, FEATURE, OUTLINE, VERSION
 
 LAYOUT: Final = "sledwarden zone pack, layout 1"

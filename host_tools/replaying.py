@@ -15,7 +15,7 @@ from firmware.findings import Alert, Anchor, Event, Finding, Pull, Verdict
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport
 from firmware.law import Law
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 from firmware.monitor import Monitor, Outcome
 from firmware.readings import Fix, Reading
 from firmware.sources.drive import with_surroundings

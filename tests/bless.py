@@ -16,7 +16,7 @@ from pathlib import Path
 from firmware import law, monitor
 from firmware.drives.script_text import load
 from firmware.findings import Alert, Finding
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 from firmware.sources.drive import config_of, readings, with_surroundings
 
 FOLDER = Path(__file__).parent / "drives"

@@ -11,7 +11,7 @@ from firmware import law
 from firmware.alerting import LADDER, Alerts
 from firmware.alerts import BLIND, NEAR, OVER, TABLE, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
-from firmware.maps.zones import KINDS
+from firmware.maps.packs import KINDS
 from firmware.rules import speed_limit, tether, zone_speed
 
 CLAUSE = "350.10(1)(gm)"

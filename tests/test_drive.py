@@ -9,7 +9,7 @@ import pytest
 
 from firmware.config import Config
 from firmware.drives.script_text import parse
-from firmware.maps.zones import Pack
+from firmware.maps.packs import Pack
 from firmware.readings import (
     Channel,
     Engine,

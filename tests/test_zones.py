@@ -15,8 +15,9 @@ from pyproj import Geod
 from shapely.geometry import LineString, Point, Polygon
 
 from firmware.errors import ZoneError
+from firmware.maps.packs import COLUMNS, KINDS, Pack, surroundings
 from firmware.maps.plane import Plane
-from firmware.maps.zones import COLUMNS, KINDS, Near, Nearby, Pack, surroundings
+from firmware.maps.zones import Near, Nearby
 from firmware.readings import Feature, Surroundings
 from firmware.units import ft, metres
 from host_tools import packs

@@ -15,7 +15,7 @@ import shapely
 from pyproj import Geod
 from typer.testing import CliRunner, Result
 
-from firmware.maps.zones import KINDS
+from firmware.maps.packs import KINDS
 from host_tools.cli import app
 
 DEMO = Path(__file__).parents[1] / "host_tools" / "demo"

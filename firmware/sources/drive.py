@@ -31,7 +31,7 @@ from firmware.drives.script import (
 from firmware.drives.world import World
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport, FixTracker
-from firmware.maps.zones import Pack, surroundings
+from firmware.maps.packs import Pack, surroundings
 from firmware.readings import (
     Channel,
     Engine,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import ZoneError
-from firmware.maps.zones import Pack, surroundings
+from firmware.maps.packs import Pack, surroundings
 from firmware.readings import Channel, Missing, Reading, Surroundings, Why
 from firmware.sources.base import Post
 

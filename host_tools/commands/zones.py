@@ -19,7 +19,8 @@ from rich.progress import Progress
 
 from firmware.errors import ZoneError
 from firmware.files import POINTS_BYTES, whole
-from firmware.maps.zones import KINDS, Near, Nearby, Pack, surroundings
+from firmware.maps.packs import KINDS, Pack, surroundings
+from firmware.maps.zones import Near, Nearby
 from firmware.units import ft, metres
 from host_tools.pack_facts import PackFacts, facts
 
