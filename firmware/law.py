@@ -19,6 +19,7 @@ from firmware.files import CONFIG_BYTES, whole
 from firmware.law_places import Entry, Season, Signs, faults_of
 from firmware.maps.packs import KINDS
 from firmware.parts import PARTS
+from firmware.units import metres
 
 FOLDER = Path(__file__).parent / "laws"
 
@@ -31,8 +32,22 @@ Mode = Literal["race", "maker_test", "family_land"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
 """What a rider may declare, where a law lifts or demands something for it."""
 
+RoadPart = Literal[
+    "jurisdiction", "connecting", "signals", "barred", "authorized", "prohibited", "allowed"
+]
+ROAD_PARTS: Final[tuple[str, ...]] = get_args(RoadPart)
+"""What a road_network clause judges: the road's limit and who maintains it; a connecting highway;
+crossing a state trunk or connecting highway; crossing one that may never be crossed; that nothing
+else is allowed; an ordinance that prohibits; an ordinance that allows."""
+
+PLAIN_LETTERS: Final = 96
+"""The most of what a rider is told of a paragraph: one line."""
+
 VEHICLES: Final = ("snowmobile", "low_speed_vehicle", "motor_vehicle")
 """What a clause that is judged may bind; one of them is the unit's own."""
+
+
+SPEED_KINDS: Final = ("speed_limit", "zone_speed", "road_speed")
 
 
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,10 +68,17 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Near(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The things whose neighbourhood a clause speaks of, and how far that reaches."""
+    """The things whose neighbourhood a clause speaks of, and how far that reaches: in feet or, in
+    a law that counts so, in metres."""
 
     kinds: tuple[str, ...]
-    within_ft: float
+    within_ft: float | None = None
+    within_m: float | None = None
+
+    @property
+    def reach_m(self) -> float:
+        """The distance in metres, whichever way the law writes it."""
+        return self.within_m if self.within_m is not None else metres(self.within_ft or 0.0)
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -85,15 +107,24 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     to_time: time | None = None
     limit: Limit | None = None
     near: tuple[Near, ...] = ()
+    sun_offset_min: int = 30
     on: str = ""
     entry: Entry | None = None
     signs: Signs | None = None
+    limit_from: Literal["", "keep_moving", "posted"] = ""
+    posted_over: float | None = None
+    posted_up_to: float | None = None
+    accuses: bool = True
     season: Season | None = None
     lamp: Literal["", "head", "tail"] = ""
     lifted_by: tuple[Mode, ...] = ()
     demanded_by: tuple[Mode, ...] = ()
 
 
+    road: RoadPart | Literal[""] = ""
+    reach_ft: float | None = None
+    notice: str = ""
+    under_age: int | None = None
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A pack: whose law it is, when it was checked against its text, and its clauses."""
 
@@ -182,31 +213,81 @@ def _faults(clause: Clause) -> list[str]:
     faults = []
     if kind and kind not in PARTS["rule"]:
         faults.append(f"kind = {kind}: must be one of {', '.join(sorted(PARTS['rule']))}.")
-    if kind and clause.coverage not in ("MONITORED", "ZONE"):
+    if kind == "advisory" and clause.coverage != "INFORM":
+        faults.append("kind = advisory: only INFORM clauses are advice.")
+    elif kind and kind != "advisory" and clause.coverage not in ("MONITORED", "ZONE"):
         faults.append(f"kind = {kind}: only MONITORED and ZONE clauses have a kind.")
     if kind and clause.applies_to not in VEHICLES:
         faults.append(
             f"applies_to = {clause.applies_to}: must be one of {', '.join(VEHICLES)} "
             "for a clause that is judged."
         )
-    if kind in ("speed_limit", "zone_speed") and clause.limit is None:
-        faults.append("limit: must be there for a clause on speed.")
-    if clause.limit is not None and not 0 < clause.limit.value <= 200:
-        faults.append(f"limit = {clause.limit.value}: must be above 0 and at most 200.")
     if kind == "lamp" and not clause.lamp:
         faults.append("lamp: must be head or tail for a lamp clause.")
-    elif kind == "lamp" and when != "darkness":
-        faults.append(f"when = {when}: a lamp clause is judged in darkness only.")
+    elif kind == "lamp" and when == "clock":
+        faults.append("when = clock: a lamp clause is judged in darkness or always.")
+    if kind == "curfew" and when != "clock":
+        faults.append(f"when = {when}: a curfew is judged by the clock.")
+    if kind == "road_network" and not clause.road:
+        faults.append(f"road: must be one of {', '.join(ROAD_PARTS)} for a road_network clause.")
+    if kind == "advisory" and not 0 < (clause.reach_ft or 0.0) <= 5000:
+        faults.append("reach_ft: must be above 0 and at most 5000 for advice on stopping.")
     if kind == "zone_speed" and when == "darkness":
         faults.append(f"when = {when}: a zone_speed clause is judged always or by the clock.")
     if kind == "tether" and when != "always":
         faults.append(f"when = {when}: a tether clause is judged always.")
     faults += faults_of(kind, clause.entry, clause.signs, clause.season)
-    return faults + _window_faults(clause) + _near_faults(clause)
+    return (
+        faults
+        + _limit_faults(clause)
+        + _window_faults(clause)
+        + _near_faults(clause)
+        + _notice_faults(clause)
+    )
+
+
+def _limit_faults(clause: Clause) -> list[str]:
+    """What is wrong with the speed limit of a clause, or with the roads that it holds on."""
+    kind, limit = clause.kind, clause.limit
+    faults = []
+    if kind in SPEED_KINDS and limit is None and not clause.limit_from:
+        faults.append("limit: must be there for a clause on speed.")
+    if limit is not None and clause.limit_from:
+        faults.append("limit: must not be there beside limit_from.")
+    if clause.limit_from == "posted" and kind != "road_speed":
+        faults.append("limit_from = posted: only a road_speed clause goes by the road's limit.")
+    if limit is not None and not 0 < limit.value <= 200:
+        faults.append(f"limit = {limit.value}: must be above 0 and at most 200.")
+    for name in ("posted_over", "posted_up_to"):
+        posted = getattr(clause, name)
+        if posted is None:
+            continue
+        if kind != "road_speed" or limit is None:
+            faults.append(f"{name}: must stand in a road_speed clause with a limit.")
+        elif not 0 < posted <= 200:
+            faults.append(f"{name} = {posted}: must be above 0 and at most 200.")
+    return faults
+
+
+def _notice_faults(clause: Clause) -> list[str]:
+    """What is wrong with what the glass says of a clause."""
+    lines = clause.notice.split("\n")
+    faults = []
+    if clause.notice and clause.coverage != "INFORM":
+        faults.append("notice: only an INFORM clause has one.")
+    if clause.notice and (len(lines) > 2 or not all(0 < len(one) <= 16 for one in lines)):
+        faults.append("notice: must be one or two lines of 1 to 16 letters.")
+    if not clause.notice.isascii():
+        faults.append("notice: must have no letters but those of ASCII, which the glass draws.")
+    if clause.under_age is not None and not (clause.notice and 0 < clause.under_age <= 99):
+        faults.append("under_age: must be 1 to 99, and stand beside a notice.")
+    return faults
 
 
 def _window_faults(clause: Clause) -> list[str]:
-    """What is wrong with the hours of a clause that goes by the clock."""
+    """What is wrong with the hours of a clause."""
+    if not 0 <= clause.sun_offset_min <= 60:
+        return [f"sun_offset_min = {clause.sun_offset_min}: must be 0 to 60."]
     if clause.when != "clock":
         return []
     if clause.from_time is None or clause.to_time is None:
@@ -223,11 +304,13 @@ def _near_faults(clause: Clause) -> list[str]:
     faults = []
     if clause.kind == "zone_speed" and not any(near.kinds for near in clause.near):
         faults.append("near: must name the kinds of a zone_speed clause.")
-    faults += [
-        f"within_ft = {near.within_ft}: must be above 0 and at most 5000."
-        for near in clause.near
-        if not 0 < near.within_ft <= 5000
-    ]
+    for near in clause.near:
+        if (near.within_ft is None) is (near.within_m is None):
+            faults.append("near: must have within_ft or within_m, and not both.")
+        elif near.within_ft is not None and not 0 < near.within_ft <= 5000:
+            faults.append(f"within_ft = {near.within_ft}: must be above 0 and at most 5000.")
+        elif near.within_m is not None and not 0 < near.within_m <= 1500:
+            faults.append(f"within_m = {near.within_m}: must be above 0 and at most 1500.")
     named = [kind for near in clause.near for kind in near.kinds] + [clause.on] * bool(clause.on)
     return faults + [
         f"kind of zone {kind}: must be one of {', '.join(sorted(KINDS))}."

@@ -95,7 +95,10 @@ def test_a_number_is_marked_in_text_exactly_where_its_paragraph_holds_it(
 def test_every_figure_that_a_rule_judges_by_is_among_the_numbers_of_the_text() -> None:
     for clause in WI.clause:
         told = {(one.value, one.unit) for one in clause.numbers if one.in_text}
-        used: set[tuple[float | str, str]] = {(near.within_ft, "ft") for near in clause.near}
+        used: set[tuple[float | str, str]] = {
+            (near.within_m, "m") if near.within_ft is None else (near.within_ft, "ft")
+            for near in clause.near
+        }
         if clause.limit is not None:
             used.add((clause.limit.value, clause.limit.unit))
         for at in (clause.from_time, clause.to_time):
@@ -293,9 +296,9 @@ def test_the_modes_that_a_law_speaks_of_are_those_that_can_be_set() -> None:
         ),
         pytest.param(
             'when = "darkness"\nlamp = "head"',
-            'when = "always"\nlamp = "head"',
-            "[350.09(2)(b)] when = always: a lamp clause is judged in darkness only.",
-            id="lamp by day",
+            'when = "clock"\nfrom_time = 22:00:00\nto_time = 23:00:00\nlamp = "head"',
+            "[350.09(2)(b)] when = clock: a lamp clause is judged in darkness or always.",
+            id="lamp by the clock",
         ),
         pytest.param(
             'when = "clock"',

@@ -28,7 +28,7 @@ from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Missing, Surroundings, Why
 from firmware.rules.base import Snapshot
 from firmware.rules.zone_speed import LastPlace, ZoneSpeed
-from firmware.units import metres
+from firmware.units import ft, metres
 
 DWELLINGS, ICE = clause_of("350.10(1)(g)"), clause_of("350.10(1)(i)")
 RULE = ZoneSpeed(configured())
@@ -319,7 +319,7 @@ def ahead(
     clause: Clause = DWELLINGS,
 ) -> Finding:
     """So many feet west of the zone's edge, on the way east."""
-    reach_ft = clause.near[0].within_ft
+    reach_ft = ft(clause.near[0].reach_m)
     return at(-reach_ft - feet_to_edge, speed_mph, *features, track_deg=track_deg, clause=clause)
 
 

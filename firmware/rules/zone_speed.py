@@ -28,7 +28,7 @@ from firmware.rules.base import (
     judge_speed,
     lifted,
 )
-from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, metres
+from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft
 
 TOPIC = "zone"
 AHEAD = "zone-ahead"
@@ -140,7 +140,7 @@ class ZoneSpeed:
         best: Near | None = None
         sure: Near | None = None
         for rule in clause.near:
-            reach_m = metres(rule.within_ft)
+            reach_m = rule.reach_m
             for chart in self._maps(now):
                 near = chart.nearest(rule.kinds, here, came_from, reach_m + fix.error_m)
                 if near is None:
@@ -193,7 +193,7 @@ class ZoneSpeed:
         best: Near | None = None
         for rule in clause.near:
             for chart in self._maps(now):
-                near = chart.nearest(rule.kinds, here, there, metres(rule.within_ft))
+                near = chart.nearest(rule.kinds, here, there, rule.reach_m)
                 if near is None:
                     continue
                 if clause.on and not self._leads_onto(now, here, there, clause):

@@ -254,7 +254,7 @@ def _relative(corners: Iterable[Sequence[float]]) -> str:
 def _features(area: Area, ride: Ride, features: list[Feature]) -> tuple[Markup, str]:
     """The ground, the zones about what the law speaks of, and what was left out."""
     reach = {
-        kind: (metres(near.within_ft), clause)
+        kind: (near.reach_m, clause)
         for clause in ride.clauses.values()
         for near in clause.near
         for kind in near.kinds
