@@ -8,7 +8,7 @@ instant, so that the same readings at the same instants always give the same fin
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -37,26 +37,20 @@ from firmware.parts import load
 from firmware.pulls import Pulls
 from firmware.readings import (
     Channel,
-    Engine,
     Fix,
-    Light,
     Missing,
     Press,
     Reading,
     Request,
     RtcTime,
-    Supply,
-    Surroundings,
-    Tether,
-    Value,
     Why,
 )
 from firmware.requests import Effect, Requests
-from firmware.rules.base import Rule, Snapshot
+from firmware.rules.base import MOTION, Rule, Snapshot
+from firmware.senses import Held, Senses, believed
 from firmware.sky import Sky
 from firmware.standing import Standings
 from firmware.timekeeper import CONFLICT_S, Timekeeper
-from firmware.units import mph
 
 JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
@@ -68,35 +62,8 @@ CLOCK = "clock"
 _KEPT = Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
 
 
-SUN_LUX = 120_000.0
-"""Full sun on snow; what claims to be brighter is an overflow."""
-
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
-
-SENSED = frozenset(
-    {
-        Channel.LIGHT_HEAD,
-        Channel.LIGHT_TAIL,
-        Channel.SUPPLY_HEAD,
-        Channel.SUPPLY_TAIL,
-        Channel.TETHER,
-        Channel.ENGINE,
-    }
-)
-"""What a snapshot shows beside the fix: it is gathered when one of them changes, not at each fix."""
-
-Senses = tuple[
-    Light | Missing,
-    Light | Missing,
-    Supply | Missing,
-    Supply | Missing,
-    float,
-    float,
-    Tether | Missing,
-    Engine | Missing,
-]
-"""Of a `Snapshot`, from `head` to `engine`, in its order."""
 
 
 @dataclass(slots=True)
@@ -110,19 +77,6 @@ class Outcome:
     alerts: list[tuple[float, Alert]] = field(default_factory=list)
     events: list[tuple[float, Event]] = field(default_factory=list)
     notes: list[tuple[float, Anchor | Pull | Standing]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Held:
-    """The last word of a channel: its value, when it was measured, and when it lapses.
-
-    `next_word` is the Missing that takes the value's place once it has lapsed.
-    """
-
-    value: Value
-    mono_s: float = 0.0
-    lapses_s: float = math.inf
-    next_word: Missing | None = None
 
 
 @dataclass(slots=True)
@@ -156,6 +110,7 @@ class Monitor:
             channel: [one for one in self._watched if channel in one.rule.channels]
             for channel in Channel
         }
+        self._by_motion = [one for one in self._watched if MOTION in one.rule.channels]
         self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
         self._by_clock = [one for one in self._watched if one.clause.when == "clock"]
         self._turns = {
@@ -171,15 +126,11 @@ class Monitor:
         self.events = events
         self.requests = requests
         self.time_zone = time_zone
-        self.held = {
-            channel: Held(Missing(Why.STARTING if channel in fitted else Why.NOT_FITTED))
-            for channel in Channel
-        }
+        self.senses = Senses(fitted)
         self._pulls = Pulls()
         self._standings = Standings()
         self._pull_channels = PULL_CHANNELS if Channel.TETHER in fitted else frozenset()
         self._is_pull_due = False
-        self._senses = self._sense()
         self.nearby: Nearby | Missing = Missing(Why.STARTING)
         self._refresh_nearby()
         self.dark = sky.judge(None, 0.0)
@@ -232,11 +183,19 @@ class Monitor:
         )
 
     @property
+    def held(self) -> Mapping[Channel, Held]:
+        """The last word of each channel."""
+        return self.senses.held
+
+    @property
     def fix(self) -> Fix | Missing:
         """The fix that is judged, or why there is none."""
-        value = self.held[Channel.FIX].value
-        assert isinstance(value, (Fix, Missing))  # readings.VALUE_TYPES: a channel has one type
-        return value
+        return self.senses.fix
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether the sled surely stands: at rest by its fix, or, without one, its engine off."""
+        return self.senses.is_standing
 
     def _pass_time(self, at_s: float, outcome: Outcome) -> None:
         if self.next_due_s == -math.inf:
@@ -249,10 +208,7 @@ class Monitor:
         touched: list[Watched] = []
         for channel, held in self.held.items():
             if held.lapses_s <= at_s:
-                word = held.next_word  # not `or`: a Missing has no truth
-                if word is None:
-                    word = Missing(Why.STALE, f"last heard at {held.mono_s:.1f} s")
-                touched += self._replace(channel, Held(word, held.mono_s), at_s)
+                touched += self._replace(channel, held.lapsed(), at_s)
         if self.sky.due_s() <= at_s:
             touched += self._look_at_sky(at_s)
         if self._turns_s <= at_s:
@@ -273,10 +229,7 @@ class Monitor:
             lapses_s = reading.mono_s + reading.fresh_s
             if lapses_s <= at_s and not isinstance(value, Missing):
                 value = Missing(Why.STALE, f"came {at_s - reading.mono_s:.1f} s late")
-        if not _is_finite(value):
-            value = Missing(Why.NOT_TRUSTED, "a figure is no number")
-        elif isinstance(value, Light):
-            value = self._believed(value, reading.channel)
+        value = believed(value, reading.channel, is_day=self.dark.by_sun is False)
         if isinstance(value, Missing):
             lasts = not isinstance(held.value, Missing) and held.lapses_s != math.inf
             if lasts and value.why is not Why.NOT_FITTED:
@@ -285,20 +238,14 @@ class Monitor:
             return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
         return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
 
-    def _believed(self, light: Light, channel: Channel) -> Light | Missing:
-        """The light, unless nothing in nature gives it: a chip's overflow, or its silence."""
-        if not 0.0 <= light.lux <= SUN_LUX:
-            return Missing(Why.NOT_TRUSTED, f"{light.lux:.0f} lux: must be 0 to {SUN_LUX:.0f}")
-        is_sky = channel is Channel.LIGHT_AMBIENT
-        if is_sky and light.lux == 0.0 and self.dark.by_sun is False:
-            return Missing(Why.NOT_TRUSTED, "exactly 0 lux while the sun is up")
-        return light
-
     def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
         """Puts a new word in the place of the last; returns the clauses that look at it."""
-        self.held[channel] = held
+        was_moving = self.senses.is_moving
+        self.senses.put(channel, held)
         self._is_pull_due = self._is_pull_due or channel in self._pull_channels
         touched = list(self._by_channel[channel])
+        if self.senses.is_moving is not was_moving:
+            touched += self._by_motion
         has_stepped = False
         match held.value:
             case Fix() as fix:
@@ -309,16 +256,12 @@ class Monitor:
         if has_stepped:
             self.sky.forget_sun()
             touched += self._look_at_clock(at_s)
-        if channel in SENSED:
-            self._senses = self._sense()
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         elif channel is Channel.LIGHT_AMBIENT:
-            assert isinstance(held.value, (Light, Missing))  # readings.VALUE_TYPES
-            self.sky.take_ambient(held.value, at_s)
+            self.sky.take_ambient(self.senses.light(channel), at_s)
         elif channel is Channel.LIGHT_HEAD:
-            assert isinstance(held.value, (Light, Missing))  # readings.VALUE_TYPES
-            self.sky.take_head(held.value, at_s)
+            self.sky.take_head(self.senses.light(channel), at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
@@ -344,8 +287,7 @@ class Monitor:
         return self._by_clock
 
     def _refresh_nearby(self) -> None:
-        value = self.held[Channel.SURROUNDINGS].value
-        assert isinstance(value, (Surroundings, Missing))  # readings.VALUE_TYPES
+        value = self.senses.surroundings
         self.nearby = value if isinstance(value, Missing) else Nearby(value)
 
     # Findings, alerts and events come out.
@@ -371,7 +313,7 @@ class Monitor:
             self.requests.due_s(at_s),
             self.alerts.due_s(at_s),
             self.events.due_s(at_s),
-            *[held.lapses_s for held in self.held.values()],  # lists: half a generator's time
+            self.senses.lapses_s(),
             *[one.memory.due_s for one in self._watched],
         )
 
@@ -421,7 +363,7 @@ class Monitor:
             at_s,
             self.fix,
             self.held[Channel.FIX].mono_s,
-            *self._senses,
+            *self.senses.shown,
             nearby=self.nearby,
             marks=self.requests.marks,
             dark=self.dark,
@@ -430,59 +372,16 @@ class Monitor:
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
         )
 
-    def _sense(self) -> Senses:
-        head, tail = self.held[Channel.LIGHT_HEAD].value, self.held[Channel.LIGHT_TAIL].value
-        tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value
-        head_supply = self.held[Channel.SUPPLY_HEAD].value
-        tail_supply = self.held[Channel.SUPPLY_TAIL].value
-        # readings.VALUE_TYPES: each channel has one type, or a Missing.
-        assert isinstance(head, (Light, Missing))
-        assert isinstance(tail, (Light, Missing))
-        assert isinstance(head_supply, (Supply, Missing))
-        assert isinstance(tail_supply, (Supply, Missing))
-        assert isinstance(tether, (Tether, Missing))
-        assert isinstance(engine, (Engine, Missing))
-        head_seen_s = self._seen_s(Channel.LIGHT_HEAD, Channel.SUPPLY_HEAD)
-        tail_seen_s = self._seen_s(Channel.LIGHT_TAIL, Channel.SUPPLY_TAIL)
-        seen = (head_seen_s, tail_seen_s)
-        return (head, tail, head_supply, tail_supply, *seen, tether, engine)
-
-    def _seen_s(self, *channels: Channel) -> float:
-        """The older of the last words of these channels, of those that have one."""
-        told = (self.held[channel] for channel in channels)
-        return min((one.mono_s for one in told if type(one.value) is not Missing), default=0.0)
-
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
         utc = self.timekeeper.utc(at_s)
         return None if utc is None else utc.astimezone(self.time_zone)
-
-    @property
-    def is_standing(self) -> bool:
-        """Whether the sled surely stands: at rest by its fix, or, without one, its engine off."""
-        if isinstance(self.fix, Fix):
-            return mph(self.fix.speed_mps) < 1.0
-        engine = self.held[Channel.ENGINE].value
-        return isinstance(engine, Engine) and not engine.is_running
 
     def _journal_duty(self) -> Finding:
         disk = self.held[Channel.JOURNAL].value
         if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
             return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
         return _KEPT
-
-
-def _is_finite(value: Value) -> bool:
-    """Whether every figure is a number: NaN is not above any limit and would read as compliant."""
-    match value:
-        case Fix():
-            place = value.lat_deg + value.lon_deg + value.error_m
-            return math.isfinite(
-                place + value.speed_mps + value.error_mps + (value.track_deg or 0.0)
-            )
-        case Light():
-            return math.isfinite(value.lux + value.error_lux + (value.red_share or 0.0))
-    return True
 
 
 def build(

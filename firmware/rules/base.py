@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from firmware.config import Rules
 from firmware.findings import Finding, Verdict
@@ -102,10 +102,15 @@ class NoMemory:
     due_s: float = NEVER
 
 
+MOTION: Literal["motion"] = "motion"
+"""Of a fix only whether the sled moves: a rule that looks at no more is not judged at each one."""
+
+
 class Rule(Protocol):
     """A kind of clause: which channels it looks at, and the judge itself."""
 
-    channels: frozenset[Channel]
+    @property
+    def channels(self) -> frozenset[Channel | Literal["motion"]]: ...
 
     def begin(self) -> Any:  # each rule knows its own memory's type
         """The memory before the first judgement."""

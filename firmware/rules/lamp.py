@@ -21,6 +21,7 @@ from firmware.lamps import Drift, LampState, Levels, state_of
 from firmware.law import Clause
 from firmware.readings import Channel, Engine, Light, Missing, Why
 from firmware.rules.base import (
+    MOTION,
     NEVER,
     Snapshot,
     cannot_tell,
@@ -61,7 +62,7 @@ class LampLit:
 
     channels = frozenset(
         {
-            Channel.FIX,
+            MOTION,
             Channel.LIGHT_HEAD,
             Channel.LIGHT_TAIL,
             Channel.LIGHT_AMBIENT,

@@ -7,6 +7,7 @@ from firmware.findings import Finding, Verdict
 from firmware.law import Clause
 from firmware.readings import Channel, Missing, TetherState
 from firmware.rules.base import (
+    MOTION,
     NoMemory,
     Snapshot,
     cannot_tell,
@@ -30,7 +31,7 @@ class TetherAttached:
     known, a moving sled counts as running and a still one is `unsure`.
     """
 
-    channels = frozenset({Channel.TETHER, Channel.ENGINE, Channel.FIX, Channel.REQUEST})
+    channels = frozenset({Channel.TETHER, Channel.ENGINE, MOTION, Channel.REQUEST})
 
     def __init__(self, config: Config) -> None:
         """Needs nothing of the config; each rule is made alike."""
