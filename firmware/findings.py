@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Literal
 
 
@@ -156,3 +156,46 @@ class Pull:
     run_on_s: float | None = None
     run_on_m: float | None = None
     ended: str = ""
+
+
+class Margin(IntEnum):
+    """How the speed stands to the limits that hold; the higher, the worse."""
+
+    FREE = 0  # no limit holds
+    FAR = 1  # 10 mph or more below
+    BELOW = 2
+    NEAR = 3  # by the law's own `approaching`
+    UNSURE = 4
+    OVER = 5
+    UNKNOWN = 6  # speed or place could not be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """A clause that can't be watched, and why, without the age that the words may give."""
+
+    clause: str
+    why: str
+    is_fitted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds from here on: kept at each change, so that a ride can be told from its journal.
+
+    A verdict that stays the same may stand to another limit: dusk comes, a zone begins. `limit_mph`
+    is the lowest speed limit that holds, of `clause`; absent where none does. `sun` is dark, day or
+    unknown; the lamps lit, out, not needed, not fitted or unknown; `gps` good, poor or none.
+    """
+
+    clause: str
+    margin: Margin
+    sun: str
+    head_lamp: str
+    tail_lamp: str
+    tether: str
+    engine: str
+    gps: str
+    clock: str
+    limit_mph: float | None = None
+    unwatched: tuple[Unwatched, ...] = ()

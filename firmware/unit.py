@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from firmware.clock import Clock
-from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, ToneCue
+from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
 from firmware.journal.writer import Health, Journal
 from firmware.monitor import Monitor, Outcome
 from firmware.notify import Notifier
@@ -189,7 +189,7 @@ class Unit:
         for at_s, note in outcome.notes:
             if isinstance(note, Anchor):
                 note = replace(note, boot_id=self._journal.boot_id)  # noqa: PLW2901 - the same note
-            self._journal.put(note, at_s, utc, urgent=True)
+            self._journal.put(note, at_s, utc, urgent=not isinstance(note, Standing))
 
     def _offer_date(self) -> None:
         """Lets the battery clock be set once the satellites' date has agreed with itself."""

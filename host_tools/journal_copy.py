@@ -15,7 +15,7 @@ from firmware import __version__
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.errors import JournalError
-from firmware.findings import Anchor, Finding
+from firmware.findings import Anchor, Finding, Standing
 from firmware.journal.record import Start
 from firmware.journal.writer import Journal
 from firmware.law import path_of
@@ -75,7 +75,8 @@ class JournalCopy:
             record = one.record
             if isinstance(record, Anchor):
                 record = replace(record, boot_id=self._journal.boot_id)
-            self._journal.put(record, one.at_s, utc, urgent=not isinstance(one.record, Finding))
+            is_urgent = not isinstance(record, Finding | Standing)
+            self._journal.put(record, one.at_s, utc, urgent=is_urgent)
 
     def __exit__(
         self,

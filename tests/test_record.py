@@ -20,8 +20,11 @@ from firmware.findings import (
     Finding,
     HapticCue,
     LightCue,
+    Margin,
     Pull,
+    Standing,
     ToneCue,
+    Unwatched,
     Verdict,
 )
 from firmware.journal.record import (
@@ -111,6 +114,11 @@ RECORDS: list[Record] = [
     Anchor("none", 0.0),
     Pull(12.5, True, 14.75, 20.5, 8.0, 61.25, "stopped"),
     Pull(12.5),
+    Standing(
+        "350.10(1)(gm)", Margin.NEAR, "dark", "lit", "out", "in", "running", "good", "gps", 55.0,
+        (Unwatched("350.10(1)(g)", "no zone data here"), Unwatched("350.09(9)", "none", False)),
+    ),
+    Standing("", Margin.FREE, "day", "not needed", "unknown", "in", "off", "none", "none"),
 ]  # fmt: skip
 
 

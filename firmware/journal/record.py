@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from firmware.findings import Alert, Anchor, Event, Finding, Pull, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Pull, Standing, Unwatched, Verdict
 from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading
 
 FORMAT = 1
@@ -90,7 +90,9 @@ class Close:
     lost: int
 
 
-Record = Reading | Finding | Alert | Event | Start | Gap | Finished | Close | Anchor | Pull
+Record = (
+    Reading | Finding | Alert | Event | Start | Gap | Finished | Close | Anchor | Pull | Standing
+)
 
 
 class RecordError(ValueError):
@@ -135,12 +137,13 @@ _PLAIN: dict[str, type] = {
     "/journal/close": Close,
     "/journal/anchor": Anchor,
     "/pull": Pull,
+    "/standing": Standing,
 }
 _PLAIN_TOPICS = {kind: topic for topic, kind in _PLAIN.items()}
 _READING_TOPICS = {channel: f"/reading/{channel}" for channel in Channel}
 _CHANNELS = {topic: channel for channel, topic in _READING_TOPICS.items()}
 
-_NEWER = ("/reading/supply.head", "/reading/supply.tail", "/journal/anchor", "/pull")
+_NEWER = ("/reading/supply.head", "/reading/supply.tail", "/journal/anchor", "/pull", "/standing")
 """Topics that came after the first ones: their ids follow, so that older journals read on."""
 
 TOPICS: tuple[str, ...] = (
@@ -270,7 +273,7 @@ def _refuse_unless_finite(part: object, where: str) -> None:
 _WITHOUT_FLOATS = frozenset({str, int, bool, type(None), datetime, dict})
 _FIELDS = {
     kind: tuple(one.name for one in fields(kind))
-    for kind in (Reading, Feature, *set(VALUE_TYPES.values()), *_PLAIN.values())
+    for kind in (Reading, Feature, Unwatched, *set(VALUE_TYPES.values()), *_PLAIN.values())
 }
 
 
