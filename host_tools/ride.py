@@ -1,8 +1,8 @@
 """A journal read once into what a page, an export and a person want to know of it.
 
-Speeds, limits and the states of lamps, tether and clock are those of the judging core, which is
-led through the journal's own readings again; findings, alerts and events are the journal's. Where
-the two differ the ride says so.
+All of it is the journal's: readings, findings, alerts, events, and what held. What held is that of
+the judging core, led through the journal's readings again, where the journal does not tell it or a
+person wants that; where the core then finds something else than the unit did the ride says so.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from enum import IntEnum
+from datetime import datetime
 from operator import itemgetter
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from firmware.findings import Alert, Event, Finding, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Verdict
 from firmware.journal.record import Start
+from firmware.journal.redating import Anchors, Dated
 from firmware.law import Clause
 from firmware.readings import Feature
-from firmware.units import MPS_PER_KMH, MPS_PER_MPH
-
-MPH_OF = {"mph": 1.0, "km/h": MPS_PER_KMH / MPS_PER_MPH}
-"""Miles an hour of one of a speed limit's units."""
+from firmware.standing import MPH_OF
 
 JUMP_M = 5000.0
 """Two fixes further apart were not joined by a ride; the same measure as the replay's."""
@@ -38,24 +35,13 @@ _PLACE_S = 10.0
 
 Told = TypeVar("Told", Finding, Alert)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Margin(IntEnum):
-    """How a fix stood to the limits that held there; the higher, the worse."""
-
-    FREE = 0  # no limit held
-    FAR = 1  # 10 mph or more below
-    BELOW = 2
-    NEAR = 3  # by the law's own `approaching`
-    UNSURE = 4
-    OVER = 5
-    UNKNOWN = 6  # speed or place could not be judged
-
 
 @dataclass(slots=True)
 class Track:
-    """The fixes, a column each: NaN where there is no value. `clause` counts in `clauses`."""
+    """The fixes, a column each: NaN where there is no value.
+
+    `margin` is a `findings.Margin`, `clause` counts in the leg's `citations`.
+    """
 
     at_s: array[float] = field(default_factory=lambda: array("d"))
     lat_deg: array[float] = field(default_factory=lambda: array("d"))
@@ -135,11 +121,15 @@ class NotWatched:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A stretch of the boot that is not in the journal, and why."""
+    """A stretch of the boot that is not in the journal, and why.
+
+    `is_of_records` tells records that were given up from a segment that is missing.
+    """
 
     from_s: float
     to_s: float
     what: str
+    is_of_records: bool = False
 
 
 @dataclass(slots=True)
@@ -148,7 +138,8 @@ class Leg:
 
     `offset_s` is where it begins on the ride's own axis, on which boots follow one another.
     `strips` holds the changes of each state, `unknowns` for each clause those of why it can't be
-    watched, empty while it is. `anchors` are dates less their instants, from where they held.
+    watched, empty while it is. `anchors` say whose date it was, and date what came before them.
+    `is_judged_again` says that what held is not the journal's word but that of the judging core.
     """
 
     start: Start
@@ -165,12 +156,14 @@ class Leg:
     strips: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     unknowns: dict[str, list[tuple[float, str, bool]]] = field(default_factory=dict)
     features: dict[tuple[str, str], Feature] = field(default_factory=dict)
-    anchors: list[tuple[float, float]] = field(default_factory=list)
+    anchors: list[Anchor] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
     ended: str = ""
     difference: str = ""
+    is_judged_again: bool = False
     notes: list[str] = field(default_factory=list)
     _stretched: tuple[int, list[tuple[int, int]]] | None = None
+    _dates: tuple[int, Anchors] | None = None
 
     @property
     def length_s(self) -> float:
@@ -182,10 +175,37 @@ class Leg:
 
     def utc(self, at_s: float) -> datetime | None:
         """The date of an instant; what came before the first date is dated back from it."""
-        if not self.anchors:
-            return None
-        number = bisect_right(self.anchors, (at_s, math.inf)) - 1
-        return _EPOCH + timedelta(seconds=at_s + self.anchors[max(0, number)][1])
+        dated = self.dated(at_s)
+        return None if dated is None else dated.utc
+
+    def dated(self, at_s: float) -> Dated | None:
+        """The date of an instant with its clock and its error; None where no clock told one."""
+        return self.dates.at(at_s)
+
+    def redated(self) -> str:
+        """What was dated afterwards, in a sentence; empty where nothing was."""
+        first = self.dated(self.from_s)
+        if first is None or not first.is_redated:
+            return ""
+        whose = {"gps": "satellites", "rtc": "battery clock"}[first.source]
+        length_s = min(self.dates.known_from_s, self.to_s) - self.from_s
+        had = "had no date when it was recorded"
+        rtc = next((one for one in self.anchors if one.source == "rtc" and one.utc), None)
+        if rtc is not None and rtc.utc is not None and first.source == "gps":
+            off_s = (rtc.utc - first.utc).total_seconds() - (rtc.mono_s - self.from_s)
+            side = "ahead" if off_s > 0 else "behind"
+            had = f"had the battery clock's date at best, {abs(off_s):.0f} s {side}"
+        return (
+            f"Boot {self.start.boot}: its first {length_s:.1f} s {had}. They are dated here by the "
+            f"first date of the {whose}, to {first.error_s:.1f} s; the records stay as they are."
+        )
+
+    @property
+    def dates(self) -> Anchors:
+        """The dates of this boot, by its anchors."""
+        if self._dates is None or self._dates[0] != len(self.anchors):
+            self._dates = len(self.anchors), Anchors(self.anchors)
+        return self._dates[1]
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time of an instant."""

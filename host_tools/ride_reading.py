@@ -1,20 +1,25 @@
-"""Journals read into a ride: each record once, the judging core led along to tell the limits."""
+"""Journals read into a ride: each record once.
+
+What held at each instant is the journal's own word, where the unit kept it. Where it did not (a
+journal of an earlier version, one with lost records, a boot whose beginning is missing), or where a
+person wants it, the judging core is led through the readings again.
+"""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from zoneinfo import ZoneInfo
 
 import msgspec
+import typer
 
 from firmware import monitor
 from firmware.config import Config
 from firmware.errors import ConfigError, JournalError
-from firmware.findings import Alert, Event, Finding, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Margin, Standing
 from firmware.journal import segment
 from firmware.journal.folder import Place
 from firmware.journal.record import (
@@ -30,48 +35,38 @@ from firmware.journal.record import (
     Start,
     decode,
 )
-from firmware.law import Clause, Law
-from firmware.readings import Channel as On
-from firmware.readings import (
-    Engine,
-    Fix,
-    Missing,
-    Reading,
-    Surroundings,
-    Tether,
-    Value,
-    Why,
-)
+from firmware.law import Law
+from firmware.monitor import Monitor
+from firmware.readings import Fix, Reading, Surroundings, Value
 from firmware.sources.drive import every_sensor
 from firmware.units import mph
 from host_tools import replaying
 from host_tools.journal_paths import Source, head_of
 from host_tools.journals import Comparison, config_of, laws_in
 from host_tools.progress import shown
-from host_tools.ride import MPH_OF, Hole, Leg, Margin, Ride
+from host_tools.ride import Hole, Leg, Ride
 from host_tools.verifying import newer_format
 
 _TOPIC_OF_ID = dict(enumerate(TOPICS, start=1))
-_ZONE_AHEAD = "zone-ahead"
-_FAR_MPH = 10.0
-_POOR_M = 10.0
-_AGE = re.compile(r"(: last heard at|: came) [\d.]+ s( late)?")
-_SAMPLE_S = 1.0
-_STEP_S = 1.0
-"""A date that moves by less is the receiver's own jitter, and no new anchor."""
 
 
-def read_ride(sources: Iterable[Source], places: Iterator[Place] | None = None) -> Ride:
+def read_ride(
+    sources: Iterable[Source],
+    places: Iterator[Place] | None = None,
+    *,
+    judges_again: bool = False,
+) -> Ride:
     """The ride of these journals, which must be one unit's; raises JournalError.
 
-    `places` are all of theirs, through something that counts them.
+    `places` are all of theirs, through something that counts them. `judges_again` judges also where
+    the journal tells what held.
     """
     listed = [place for source in sources for place in source.places]
     rest = iter(listed) if places is None else places
     legs: list[Leg] = []
     troubles: list[str] = []
     for _, boot in groupby(listed, key=lambda one: (one.path.parent, one.boot)):
-        leg = _leg(list(boot), rest, troubles)
+        leg = _leg(list(boot), rest, troubles, judges_again)
         if leg is not None:
             legs.append(leg)
     if not legs and len(listed) == 1 and troubles:
@@ -103,20 +98,46 @@ class _Part:
     attached: dict[str, bytes]
 
 
-def _leg(places: list[Place], rest: Iterator[Place], troubles: list[str]) -> Leg | None:
+def _leg(
+    places: list[Place], rest: Iterator[Place], troubles: list[str], judges_again: bool
+) -> Leg | None:
     """One boot; None where nothing of it can be read, and the reason among the troubles."""
     parts = {one.place.path: one for one in _parts(places, troubles)}
-    leg = None
-    if parts:
-        first = next(iter(parts.values()))
-        leg = _begun(first)
-        counted = (parts.get(next(rest).path) for _ in places)
-        reader = _LegReader(leg, first)
-        reader.read(one for one in counted if one is not None)
-    else:
+    found = list(parts.values())
+    if not found:
         for _ in places:
             next(rest)
-    return leg if leg is not None and leg.to_s >= leg.from_s else None
+        return None
+    counted = (parts.get(next(rest).path) for _ in places)
+    readable = (one for one in counted if one is not None)
+    leg = None
+    if not judges_again and _is_without_hole(found):
+        leg = _told(found[0], readable)
+    if leg is None:
+        leg = _judged_again(found[0], iter(found))
+    for _ in readable:  # the progress goes on to the end
+        pass
+    return leg if leg.to_s >= leg.from_s else None
+
+
+def _is_without_hole(parts: list[_Part]) -> bool:
+    """Whether the boot's beginning is here, and all between it and the last segment."""
+    numbers = [one.start.segment for one in parts]
+    return numbers[0] <= 1 and all(after == before + 1 for before, after in pairwise(numbers))
+
+
+def _told(first: _Part, parts: Iterator[_Part]) -> Leg | None:
+    """A boot as its journal tells it; None where that does not tell what held all the time."""
+    leg = _begun(first)
+    return leg if _LegReader(leg).read(parts) else None
+
+
+def _judged_again(first: _Part, parts: Iterator[_Part]) -> Leg:
+    leg = _begun(first)
+    leg.is_judged_again = True
+    laws, config, _ = _terms(first.start, first.attached)
+    _JudgingReader(leg, monitor.build(config, laws)).read(parts)
+    return leg
 
 
 def _begun(first: _Part) -> Leg:
@@ -191,99 +212,83 @@ def _records(content: bytes, found: segment.Scan) -> Iterator[tuple[float, Recor
 
 
 class _LegReader:
-    """Leads the judging core through a boot's records and notes what a ride is made of."""
+    """Reads a boot's records into its leg, as the journal has them."""
 
-    def __init__(self, leg: Leg, first: _Part) -> None:
-        laws, config, _ = _terms(first.start, first.attached)
+    def __init__(self, leg: Leg) -> None:
         self.leg = leg
-        self.core = monitor.build(config, laws)
-        self.comparison = Comparison()
-        self._is_from_start = first.start.segment <= 1
         self._last: Record | None = None
-        self._sampled_s = -math.inf
-        self._lamps: dict[str, list[str]] = {
-            lamp: [one.citation for one in _judged(leg.clauses) if one.lamp == lamp]
-            for lamp in ("head", "tail")
-        }
+        self._stands: Standing | None = None
         self._numbers: dict[str, int] = {}
+        self._watched = [one.citation for one in leg.clauses.values() if one.kind]
 
-    def read(self, parts: Iterator[_Part]) -> None:
-        for at_s, reading, told in replaying.judge(self._stream(parts), self.core):
-            for one in told:
-                self.comparison.judge(one)
-            if reading is not None:
-                self._take(reading.value, reading.mono_s, at_s)
-            is_fix = reading is not None and reading.channel is On.FIX
-            # A fix changes little that no finding tells of, and there are ten of them a second.
-            if told or not is_fix or at_s >= self._sampled_s + _SAMPLE_S:
-                self._sample(at_s)
-            elif reading is not None:
-                self._state("gps", at_s, _quality(self.core.fix))
+    def read(self, parts: Iterator[_Part]) -> bool:
+        """Whether the journal told all the time what held; ends where it can't be known."""
+        readings = 0
+        for at_s, record in self._records(parts):
+            match record:
+                case Standing():
+                    self._stand(at_s, record)
+                case Reading(value=value):
+                    readings += 1
+                    if self._stands is None and readings > 1:
+                        return False  # an earlier version kept no such record
+                    self._take(value, at_s)
+                case Gap():
+                    return False  # it may have changed in a record that was lost
         self._conclude()
+        return True
 
-    def _stream(self, parts: Iterator[_Part]) -> Iterator[tuple[float, Reading | None]]:
-        """The readings as they were judged; all else goes into the leg."""
+    def _records(self, parts: Iterator[_Part]) -> Iterator[tuple[float, Record]]:
+        """Every record, once the leg has what it keeps of it."""
+        leg = self.leg
         before = None
         for part in parts:
             number = part.start.segment
-            if before is not None and number > before + 1 and self.leg.to_s > -math.inf:
-                missing = number - before - 1
-                self.leg.holes.append(Hole(self.leg.to_s, math.nan, _missing(missing)))
-                self._is_from_start = False
+            if before is not None and number > before + 1 and leg.to_s > -math.inf:
+                leg.holes.append(Hole(leg.to_s, math.nan, _missing(number - before - 1)))
             before = number
-            self.leg.ended = ""  # what closed the segment before did not end the boot
+            leg.ended = ""  # what closed the segment before did not end the boot
             content = part.place.path.read_bytes()
             for at_s, record in _records(content, segment.scan(content)):
-                yield from self._record(at_s, record)
-
-    def _record(self, at_s: float, record: Record) -> Iterator[tuple[float, Reading | None]]:
-        leg = self.leg
-        leg.from_s, leg.to_s = min(leg.from_s, at_s), max(leg.to_s, at_s)
-        if leg.holes and math.isnan(leg.holes[-1].to_s):
-            last = leg.holes[-1]
-            leg.holes[-1] = Hole(last.from_s, at_s, last.what)
-        match record:
-            case Reading():
+                leg.from_s = min(leg.from_s, at_s)
+                leg.to_s = max(leg.to_s, at_s)
+                if leg.holes and math.isnan(leg.holes[-1].to_s):
+                    last = leg.holes[-1]
+                    leg.holes[-1] = Hole(last.from_s, at_s, last.what)
+                if not isinstance(record, Reading):
+                    self._keep(at_s, record)
                 yield at_s, record
-            case Finding() | Alert() | Event():
-                if not isinstance(self._last, Reading):
-                    yield at_s, None
-                self.comparison.hold(at_s, record)
-                self._keep(at_s, record)
+                self._last = record
+
+    def _keep(self, at_s: float, record: Record) -> None:
+        leg = self.leg
+        match record:
+            case Finding():
+                leg.findings.append((at_s, record))
+            case Alert():
+                leg.alerts.append((at_s, record))
+            case Event():
+                leg.events[record.clause, record.start_s] = record
+            case Anchor():
+                leg.anchors.append(record)
             case Gap(lost=lost, why=why):
-                self.comparison.lost += lost
                 words = f"{lost} records were lost: {why}"
-                leg.holes.append(Hole(record.from_s, record.to_s, words))
+                leg.holes.append(Hole(record.from_s, record.to_s, words, is_of_records=True))
             case Close(why=why):
                 leg.ended = why
-                yield at_s, None
             case Finished(note=note):
                 leg.ended = f"power cut; finished at a later start ({note})"
             case _:
                 pass
-        self._last = record
 
-    def _keep(self, at_s: float, record: Finding | Alert | Event) -> None:
-        match record:
-            case Finding():
-                self.leg.findings.append((at_s, record))
-            case Alert():
-                self.leg.alerts.append((at_s, record))
-            case Event():
-                self.leg.events[record.clause, record.start_s] = record
-
-    def _take(self, value: Value, mono_s: float, at_s: float) -> None:
+    def _take(self, value: Value, at_s: float) -> None:
         match value:
             case Fix():
-                self._fix(value, mono_s, at_s)
+                self._fix(value, at_s)
             case Surroundings(features=features):
                 self.leg.features.update({(one.kind, one.id): one for one in features})
 
-    def _fix(self, fix: Fix, mono_s: float, at_s: float) -> None:
-        utc = self.core.timekeeper.utc(mono_s)
-        if utc is not None:
-            self._anchor(utc.timestamp() - mono_s, at_s)
-        limit, clause, margin = _standing(self.core.findings)
+    def _fix(self, fix: Fix, at_s: float) -> None:
         track = self.leg.track
         track.at_s.append(at_s)
         track.lat_deg.append(fix.lat_deg)
@@ -292,9 +297,17 @@ class _LegReader:
         track.speed_mph.append(mph(fix.speed_mps))
         track.error_mph.append(mph(fix.error_mps))
         track.track_deg.append(math.nan if fix.track_deg is None else fix.track_deg)
-        track.limit_mph.append(math.nan if limit is None else limit)
+        limit_mph, margin, number = self._limit()
+        track.limit_mph.append(limit_mph)
         track.margin.append(margin)
-        track.clause.append(self._number(clause))
+        track.clause.append(number)
+
+    def _limit(self) -> tuple[float, int, int]:
+        now = self._stands
+        if now is None:
+            return math.nan, Margin.FREE, -1
+        limit_mph = math.nan if now.limit_mph is None else now.limit_mph
+        return limit_mph, now.margin, self._number(now.clause)
 
     def _number(self, clause: str) -> int:
         """The place of a clause in the leg's list; -1 for none."""
@@ -305,33 +318,26 @@ class _LegReader:
             self.leg.citations.append(clause)
         return self._numbers[clause]
 
-    def _anchor(self, offset_s: float, at_s: float) -> None:
-        anchors = self.leg.anchors
-        if not anchors or abs(offset_s - anchors[-1][1]) > _STEP_S:
-            anchors.append((at_s, offset_s))
-
-    def _sample(self, at_s: float) -> None:
-        core = self.core
-        self._sampled_s = at_s
-        if not self.leg.anchors and (utc := core.timekeeper.utc(at_s)) is not None:
-            self._anchor(utc.timestamp() - at_s, at_s)
-        dark = core.dark.is_dark
-        self._state("sun", at_s, "unknown" if dark is None else "dark" if dark else "day")
-        for lamp, citations in self._lamps.items():
-            self._state(f"{lamp} lamp", at_s, _lamp(citations, core.findings))
-        self._state("tether", at_s, _word(core.held[On.TETHER].value))
-        self._state("engine", at_s, _word(core.held[On.ENGINE].value))
-        self._state("gps", at_s, _quality(core.fix))
-        self._state("clock", at_s, core.timekeeper.source)
-
-        for one in core.findings.values():
-            self._unknown(one, at_s)
-
-    def _unknown(self, one: Finding, at_s: float) -> None:
-        why = _AGE.sub("", one.why) if one.verdict is Verdict.UNKNOWN else ""
-        changes = self.leg.unknowns.setdefault(one.clause, [])
-        if not changes or changes[-1][1] != why:
-            changes.append((at_s, why, one.is_fitted))
+    def _stand(self, at_s: float, now: Standing) -> None:
+        """Takes what holds from here on, the fix of this very instant included."""
+        self._stands = now
+        track = self.leg.track
+        if track.at_s and at_s <= track.at_s[-1]:
+            track.limit_mph[-1], track.margin[-1], track.clause[-1] = self._limit()
+        self._state("sun", at_s, now.sun)
+        self._state("head lamp", at_s, now.head_lamp)
+        self._state("tail lamp", at_s, now.tail_lamp)
+        self._state("tether", at_s, now.tether)
+        self._state("engine", at_s, now.engine)
+        self._state("gps", at_s, now.gps)
+        self._state("clock", at_s, now.clock)
+        unwatched = {one.clause: one for one in now.unwatched}
+        for clause in self._watched:
+            one = unwatched.get(clause)
+            why, is_fitted = ("", True) if one is None else (one.why, one.is_fitted)
+            changes = self.leg.unknowns.setdefault(clause, [])
+            if not changes or changes[-1][1] != why:
+                changes.append((at_s, why, is_fitted))
 
     def _state(self, strip: str, at_s: float, word: str) -> None:
         states = self.leg.strips.setdefault(strip, [])
@@ -339,93 +345,80 @@ class _LegReader:
             states.append((at_s, word))
 
     def _conclude(self) -> None:
-        leg = self.leg
-        if not leg.ended:
-            leg.ended = "power cut: nothing says that it ended in order"
-        if isinstance(self._last, Gap) or not self._is_from_start or not leg.clauses:
+        if not self.leg.ended:
+            self.leg.ended = "power cut: nothing says that it ended in order"
+
+
+class _JudgingReader(_LegReader):
+    """Leads the judging core through a boot's readings: what held is the core's word."""
+
+    def __init__(self, leg: Leg, core: Monitor) -> None:
+        super().__init__(leg)
+        self._core = core
+        self._comparison = Comparison()
+        self._dated_anew: list[Anchor] = []
+
+    def read(self, parts: Iterator[_Part]) -> bool:
+        for at_s, reading, told in replaying.judge(self._stream(parts), self._core):
+            if reading is not None:
+                self._take(reading.value, at_s)
+            for one in told:
+                match one.record:
+                    case Standing():
+                        self._stand(one.at_s, one.record)
+                    case Anchor():
+                        self._dated_anew.append(one.record)
+                    case _:
+                        self._comparison.judge(one)
+        self._conclude()
+        return True
+
+    def _stream(self, parts: Iterator[_Part]) -> Iterator[tuple[float, Reading | None]]:
+        """The readings as they were judged; findings, alerts and events go to the comparison."""
+        for at_s, record in self._records(parts):
+            match record:
+                case Reading():
+                    yield at_s, record
+                case Finding() | Alert() | Event():
+                    if not isinstance(self._last, Reading):
+                        yield at_s, None
+                    self._comparison.hold(at_s, record)
+                case Gap(lost=lost):
+                    self._comparison.lost += lost
+                case Close():
+                    yield at_s, None
+                case _:
+                    pass
+
+    def _conclude(self) -> None:
+        super()._conclude()
+        leg, comparison = self.leg, self._comparison
+        if not leg.anchors:  # an earlier version kept none
+            leg.anchors = self._dated_anew
+        is_whole = leg.start.segment <= 1 and all(one.is_of_records for one in leg.holes)
+        if isinstance(self._last, Gap) or not is_whole or not leg.clauses:
             return
-        self.comparison.is_whole = isinstance(self._last, Close)
-        self.comparison.finish()
-        if self.comparison.difference and not self.comparison.lost:
-            leg.difference = self.comparison.difference
+        comparison.is_whole = isinstance(self._last, Close)
+        comparison.finish()
+        if comparison.difference and not comparison.lost:
+            leg.difference = comparison.difference
 
 
 def _missing(segments: int) -> str:
     return "a segment is missing" if segments == 1 else f"{segments} segments are missing"
 
 
-def _judged(clauses: dict[str, Clause]) -> list[Clause]:
-    return [one for one in clauses.values() if one.kind]
-
-
-def _standing(findings: dict[str, Finding]) -> tuple[float | None, str, Margin]:
-    """The lowest speed limit that holds, in mph, its clause, and how the speed stands to all."""
-    limit: float | None = None
-    clause = ""
-    margin = Margin.FREE
-    is_unknown = False
-    for one in findings.values():
-        if one.topic in ("speed", "zone") and one.verdict is Verdict.UNKNOWN and one.is_fitted:
-            is_unknown = True
-        if one.limit is None or one.value is None or one.unit not in MPH_OF:
-            continue
-        margin = max(margin, _margin(one))
-        held_mph = one.limit * MPH_OF[one.unit]
-        if one.topic != _ZONE_AHEAD and (limit is None or held_mph < limit):
-            limit, clause = held_mph, one.clause
-    if margin is Margin.FREE and is_unknown:
-        margin = Margin.UNKNOWN
-    return limit, clause, margin
-
-
-def _margin(finding: Finding) -> Margin:
-    match finding.verdict:
-        case Verdict.VIOLATION:
-            return Margin.OVER
-        case Verdict.UNSURE:
-            return Margin.UNSURE
-        case Verdict.APPROACHING:
-            return Margin.NEAR
-    assert finding.limit is not None  # asked before
-    assert finding.value is not None
-    left_mph = (finding.limit - finding.value) * MPH_OF[finding.unit]
-    return Margin.FAR if left_mph >= _FAR_MPH else Margin.BELOW
-
-
-def _lamp(citations: list[str], findings: dict[str, Finding]) -> str:
-    """How a lamp stands by the clauses on it: the worst of them."""
-    words = []
-    for one in (findings[name] for name in citations if name in findings):
-        if one.verdict is Verdict.UNKNOWN:
-            words.append("unknown" if one.is_fitted else "not fitted")
-        elif one.verdict.is_over:
-            return "out"
-        else:
-            words.append("not needed" if one.limit is None else "lit")
-    return min(words, key=("unknown", "not fitted", "lit", "not needed").index, default="unknown")
-
-
-def _word(value: Value) -> str:
-    match value:
-        case Tether(state=state):
-            return str(state)
-        case Engine(is_running=is_running):
-            return "running" if is_running else "off"
-        case Missing(why=Why.NOT_FITTED):
-            return "not fitted"
-    return "unknown"
-
-
-def _quality(fix: Fix | Missing) -> str:
-    if isinstance(fix, Missing):
-        return "none"
-    return "good" if fix.mode == 3 and fix.error_m <= _POOR_M else "poor"
-
-
-def read_shown(sources: list[Source]) -> Ride:
+def read_shown(sources: list[Source], *, judges_again: bool = False) -> Ride:
     """The ride of these journals, with progress where a person looks on."""
     sizes = [one.path.stat().st_size for source in sources for one in source.places]
     done = accumulate(sizes, initial=0)
     places = [one for source in sources for one in source.places]
     counted = shown(zip(done, places, strict=False), "reading", sum(sizes))
-    return read_ride(sources, counted)
+    return read_ride(sources, counted, judges_again=judges_again)
+
+
+def say_redated(ride: Ride) -> None:
+    """Says beside the answer what was dated afterwards."""
+    for leg in ride.legs:
+        if words := leg.redated():
+            typer.echo(words, err=True)

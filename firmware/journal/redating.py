@@ -6,15 +6,21 @@ What an anchor adds is said beside it, never in its place.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 from firmware.findings import Anchor
 from firmware.journal import reader
 from firmware.journal.record import Record
+
+STEP_S = 1.0
+"""A date that moves by less is the receiver's own jitter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Anchors:
         dated = [one for one in anchors if one.utc is not None]
         trusted = [one for one in dated if one.source == "gps"]
         self._anchors = trusted or dated
-        self._is_known_from_s = min((one.mono_s for one in self._anchors), default=0.0)
+        self._held_from_s = [one.mono_s for one in self._anchors]
 
     @classmethod
     def of(cls, records: Iterable[tuple[float, Record]]) -> Anchors:
@@ -56,13 +62,31 @@ class Anchors:
 
     def at(self, at_s: float) -> Dated | None:
         """The date of an instant of this boot; None where no clock ever told one."""
-        held = [one for one in self._anchors if one.mono_s <= at_s]
         if not self._anchors:
             return None
-        anchor = held[-1] if held else self._anchors[0]
+        number = bisect_right(self._held_from_s, at_s) - 1
+        anchor = self._anchors[max(0, number)]
         assert anchor.utc is not None  # those without a date were left out
         assert anchor.source != "none"
         away_s = at_s - anchor.mono_s
         error_s = (anchor.error_s or 0.0) + anchor.growth_ppm * 1e-6 * abs(away_s)
-        is_redated = at_s < self._is_known_from_s
-        return Dated(anchor.utc + timedelta(seconds=away_s), anchor.source, error_s, is_redated)
+        return Dated(anchor.utc + timedelta(seconds=away_s), anchor.source, error_s, number < 0)
+
+    @property
+    def known_from_s(self) -> float:
+        """From when on the date was known as it is told here; infinite where it never was."""
+        return self._held_from_s[0] if self._held_from_s else math.inf
+
+    def steps_s(self) -> list[float]:
+        """The instants at which the date moved by more than a second, but for the first of all."""
+        return [
+            one.mono_s
+            for before, one in pairwise(self._anchors)
+            if abs(_boot_s(one) - _boot_s(before)) > STEP_S
+        ]
+
+
+def _boot_s(anchor: Anchor) -> float:
+    """The date of second 0 of the boot, in seconds since 1970."""
+    assert anchor.utc is not None  # those without a date were left out
+    return anchor.utc.timestamp() - anchor.mono_s

@@ -12,7 +12,7 @@ import typer
 from firmware.errors import SledwardenError
 from host_tools.journal_paths import find
 from host_tools.ride import Ride
-from host_tools.ride_reading import read_shown
+from host_tools.ride_reading import read_shown, say_redated
 from host_tools.saving import saved
 
 app = typer.Typer(add_completion=False)
@@ -42,15 +42,23 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
+    judge_again: Annotated[
+        bool,
+        typer.Option(
+            "--judge-again",
+            help="Judge the ride again instead of taking what held from the journal.",
+        ),
+    ] = False,
 ) -> None:
     """Writes a ride for other tools: its track, speeds, limits, findings and events.
 
     For example: [bold]sledwarden export demo-ride/journal --to gpx -o ride.gpx[/bold]
 
-    Findings and events are waypoints, features or rows. It writes the whole file or none.
+    Findings and events are waypoints, features or rows. It writes the whole file or none. What was
+    recorded before the date was known is dated by the unit's own later word, and marked.
     """
     write = writer_of(to)
-    ride = read_shown(find(paths))
+    ride = read_shown(find(paths), judges_again=judge_again)
     if to in NEED_PLACES and not ride.fixes:
         raise SledwardenError(
             str(paths[0]),
@@ -61,6 +69,7 @@ def export(
         write(ride, beside)
     findings, events = len(ride.stood()), len(ride.exceedances())
     typer.echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
+    say_redated(ride)
 
 
 def writer_of(to: Format) -> Callable[[Ride, Path], None]:

@@ -11,7 +11,7 @@ from host_tools.commands.verify import proved
 from host_tools.journal_paths import find
 from host_tools.report import page
 from host_tools.report.words import headline
-from host_tools.ride_reading import read_shown
+from host_tools.ride_reading import read_shown, say_redated
 from host_tools.saving import saved
 from host_tools.verifying import load_key
 
@@ -31,18 +31,27 @@ def report(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
+    judge_again: Annotated[
+        bool,
+        typer.Option(
+            "--judge-again",
+            help="Judge the ride again instead of taking what held from the journal.",
+        ),
+    ] = False,
 ) -> None:
     """Makes one page of a ride: map, speed against limit, findings with their clauses.
 
     For example: [bold]sledwarden report demo-ride/journal -o ride.html[/bold]
 
     The page opens in any browser without a network and prints to A4 or Letter. It says what
-    sledwarden verify says of the journal, and what was not watched.
+    sledwarden verify says of the journal, and what was not watched. What was recorded before the
+    date was known is dated by the unit's own later word, and marked.
     """
     given = None if key is None else load_key(key)
     sources = find(paths)
-    ride = read_shown(sources)
+    ride = read_shown(sources, judges_again=judge_again)
     proofs = list(proved(sources, given))
     with saved(out, is_forced=force) as beside:
         beside.write_text(page.filled(ride, proofs), encoding="utf-8")
     typer.echo(f"{out}: {headline(ride, ride.exceedances())}")
+    say_redated(ride)

@@ -42,6 +42,7 @@ def _features(ride: Ride) -> Iterator[dict[str, Any]]:
 def _track(line: Line) -> dict[str, Any]:
     leg, track = line.leg, line.leg.track
     numbers = line.numbers()
+    begun = leg.dated(track.at_s[line.begin])
     corners = [[round(track.lon_deg[n], 7), round(track.lat_deg[n], 7)] for n in numbers]
     dates = [utc for n in numbers if (utc := leg.utc(track.at_s[n])) is not None]
     return {
@@ -54,6 +55,7 @@ def _track(line: Line) -> dict[str, Any]:
             "top_mph": round(line.top_mph, 2),
             "from": iso(dates[0]) if dates else None,
             "to": iso(dates[-1]) if dates else None,
+            "is_redated": begun.is_redated if begun is not None else None,
             "coordTimes": [iso(utc) for utc in dates],
             "speeds_mph": [round(track.speed_mph[n], 2) for n in numbers],
         },

@@ -40,6 +40,7 @@ def write(ride: Ride, path: Path) -> None:
 
 def _track(leg: Leg, unit: str) -> GPXTrack:
     one = GPXTrack(name=clean(f"{unit}, boot {leg.start.boot}"))
+    one.description = leg.redated() or None
     track = leg.track
     for begin, end in leg.stretches():
         segment = GPXTrackSegment()

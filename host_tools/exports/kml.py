@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
+from firmware.findings import Margin
 from host_tools.exports.rows import STANDING, Line, Row, clean, lines, marks, title, words
 from host_tools.replaying import iso
-from host_tools.ride import Margin, Ride
+from host_tools.ride import Ride
 
 # KML writes a colour as alpha, blue, green, red.
 _STYLES = {
@@ -34,7 +35,10 @@ def write(ride: Ride, path: Path) -> None:
                 f"<width>{width}</width></LineStyle></Style>\n"
             )
         for leg in ride.legs:
-            file.write(f"<Folder><name>Boot {leg.start.boot}</name>\n")
+            said = (
+                f"<description>{_text(redated)}</description>" if (redated := leg.redated()) else ""
+            )
+            file.write(f"<Folder><name>Boot {leg.start.boot}</name>{said}\n")
             for line in lines(leg):
                 _line(file, line)
             file.write("</Folder>\n")

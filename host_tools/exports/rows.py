@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import pairwise
 
-from host_tools.ride import Exceedance, Leg, Margin, Ride, Stood
+from firmware.findings import Margin
+from host_tools.ride import Exceedance, Leg, Ride, Stood
 
 STANDING = {
     Margin.FREE: "no limit",
@@ -31,8 +32,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 class Row:
     """A line of a table: a fix, a change of a verdict (`finding`) or an exceedance (`event`).
 
-    `ride_s` counts from the start of the first boot, boots following one another. What a record
-    does not have is absent.
+    `ride_s` counts from the start of the first boot, boots following one another. `is_redated` says
+    that a later anchor gives the date `t`: the record itself has none, or the battery clock's. What
+    a record does not have is absent.
     """
 
     record: str
@@ -58,6 +60,7 @@ class Row:
     duration_s: float | None = None
     is_sure: bool | None = None
     warned_after_s: float | None = None
+    is_redated: bool | None = None
 
 
 COLUMNS = tuple(one.name for one in fields(Row))
@@ -136,6 +139,8 @@ def words(row: Row) -> str:
     if row.duration_s is not None:
         sure = "sure" if row.is_sure else "not held for 5 s"
         said.append(f"for {row.duration_s:.0f} s, {sure}")
+    if row.is_redated:
+        said.append("dated afterwards")
     return clean("; ".join(one for one in said if one))
 
 
@@ -161,7 +166,13 @@ def _fixes(leg: Leg) -> Iterator[Row]:
             _number(track.limit_mph[number]),
             STANDING[Margin(track.margin[number])],
             leg.citations[clause] if clause >= 0 else None,
+            is_redated=_is_redated(leg, at_s),
         )
+
+
+def _is_redated(leg: Leg, at_s: float) -> bool | None:
+    dated = leg.dated(at_s)
+    return None if dated is None else dated.is_redated
 
 
 def _at(leg: Leg, fix: int | None) -> tuple[float | None, float | None, float | None]:
@@ -185,6 +196,7 @@ def _finding(one: Stood) -> Row:
         unit=finding.unit or None,
         value_error=finding.error,
         why=finding.why,
+        is_redated=_is_redated(one.leg, one.at_s),
     )
 
 
@@ -207,4 +219,5 @@ def _event(one: Exceedance) -> Row:
         duration_s=one.duration_s,
         is_sure=event.is_sure,
         warned_after_s=one.warned_s,
+        is_redated=_is_redated(leg, event.start_s),
     )

@@ -44,7 +44,7 @@ class Axis:
         """From one step of the date to the next."""
         found = []
         for leg in self.ride.legs:
-            cuts = [leg.from_s, *(at_s for at_s, _ in leg.anchors[1:]), leg.to_s]
+            cuts = [leg.from_s, *leg.dates.steps_s(), leg.to_s]
             for from_s, to_s in pairwise(cuts):
                 if to_s > from_s:
                     found.append(Piece(leg, from_s, to_s))

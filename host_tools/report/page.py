@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 
 from firmware import __version__
+from firmware.findings import Margin
 from host_tools.report import maps, plots, tables, words
 from host_tools.report.axis import WIDE, Axis
 from host_tools.report.maps import Area
 from host_tools.report.markup import Markup, el, join
-from host_tools.ride import Exceedance, Margin, Ride
+from host_tools.ride import Exceedance, Ride
 from host_tools.verifying import GOOD, Proof, worst
 
 HERE = Path(__file__).parent
@@ -175,7 +176,7 @@ def _zones(ride: Ride) -> str:
     found = dict.fromkeys(
         words.zone_of(leg, at_s)
         for leg in ride.legs
-        for at_s in (leg.from_s, leg.to_s, *(one for one, _ in leg.anchors))
+        for at_s in (leg.from_s, leg.to_s, *leg.dates.steps_s())
     )
     return ", ".join(one for one in found if one)
 
@@ -190,9 +191,16 @@ def _notes(ride: Ride) -> Markup:
                 f"Judged again from its readings by this version, boot {leg.start.boot} gives "
                 f"something else: {leg.difference}. The findings here are the journal's."
             )
-    judged = [leg for leg in ride.legs if leg.clauses and not leg.difference and not leg.notes]
+    items += [said for leg in ride.legs if (said := leg.redated())]
+    whole = [leg for leg in ride.legs if leg.clauses and not leg.difference and not leg.notes]
+    judged = [leg for leg in whole if leg.is_judged_again]
     if len(judged) == len(ride.legs):
         items.append("Judged again from its readings, it gives the same findings and events.")
+    elif not judged and whole:
+        items.append(
+            "Findings, events and limits are the journal's own word. sledwarden replay, and "
+            "sledwarden report --judge-again, judge them again from its readings."
+        )
     return el("ul", (el("li", one) for one in items), class_="reasons note")
 
 

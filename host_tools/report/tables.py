@@ -5,7 +5,7 @@ from __future__ import annotations
 from host_tools.report import words
 from host_tools.report.markup import Child, Markup, el, join
 from host_tools.report.words import NARROW, PLUS_MINUS
-from host_tools.ride import Exceedance, NotWatched, Ride, Stood
+from host_tools.ride import Exceedance, Leg, NotWatched, Ride, Stood
 from host_tools.verifying import Proof, date_of, key_words, sentence
 
 SHOWN_EXCEEDANCES = 300
@@ -81,7 +81,7 @@ def _row(ride: Ride, number: int, one: Exceedance) -> Markup:
     return el(
         "tr",
         _cell("No.", badge, class_="num"),
-        _cell("When", el("b", words.clock(local)), el("small", date)),
+        _cell("When", el("b", words.clock(local)), el("small", date), _later(leg, event.start_s)),
         _cell(
             "The law",
             el("b", words.title_of(ride.clauses, event.clause)),
@@ -95,6 +95,14 @@ def _row(ride: Ride, number: int, one: Exceedance) -> Markup:
         _cell("Rider", *_told(one)),
         id=f"row-{number}", class_=look, data_n=str(number), tabindex="-1",
     )  # fmt: skip
+
+
+def _later(leg: Leg, at_s: float) -> Markup | None:
+    """The mark of an instant whose date came later; the words below the seals say the rest."""
+    dated = leg.dated(at_s)
+    if dated is None or not dated.is_redated:
+        return None
+    return el("small", "dated afterwards", class_="later")
 
 
 def _found(one: Exceedance) -> Markup:
@@ -133,7 +141,7 @@ def changes(ride: Ride, found: list[Stood]) -> Markup:
         rows.append(
             el(
                 "tr",
-                _cell("When", words.clock(one.leg.local(one.at_s))),
+                _cell("When", words.clock(one.leg.local(one.at_s)), _later(one.leg, one.at_s)),
                 _cell("Duty", words.title_of(ride.clauses, finding.clause)),
                 _cell("Verdict", str(finding.verdict), class_=f"verdict {finding.verdict}"),
                 _cell("Value", value, class_="num"),
