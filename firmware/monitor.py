@@ -97,6 +97,7 @@ class Monitor:
         watched: Iterable[tuple[Clause, Rule]],
         *,
         sky: Sky,
+        other_skies: Iterable[Sky] = (),
         timekeeper: Timekeeper,
         alerts: Alerts,
         events: Events,
@@ -104,7 +105,8 @@ class Monitor:
         time_zone: ZoneInfo,
         fitted: Collection[Channel],
     ) -> None:
-        """Takes all its parts; `fitted` are the channels that have a source at all."""
+        """Takes all its parts; `fitted` are the channels that have a source at all, `other_skies`
+        judge by the dusk and dawn of further laws."""
         self._watched = [Watched(clause, rule, rule.begin()) for clause, rule in watched]
         self._by_channel = {
             channel: [one for one in self._watched if channel in one.rule.channels]
@@ -133,7 +135,9 @@ class Monitor:
         self._is_pull_due = False
         self.nearby: Nearby | Missing = Missing(Why.STARTING)
         self._refresh_nearby()
-        self.dark = sky.judge(None, 0.0)
+        self._skies = {one.offset_min: one for one in (sky, *other_skies)}
+        self._darks = {offset: one.judge(None, 0.0) for offset, one in self._skies.items()}
+        self.dark = self._darks[sky.offset_min]
         self.findings: dict[str, Finding] = {}
         self._duties: dict[str, Finding] = {}  # the same, the journal's and the clocks' after them
         self._rtc_ahead_s: float | None = None
@@ -209,7 +213,7 @@ class Monitor:
         for channel, held in self.held.items():
             if held.lapses_s <= at_s:
                 touched += self._replace(channel, held.lapsed(), at_s)
-        if self.sky.due_s() <= at_s:
+        if self._sky_due_s() <= at_s:
             touched += self._look_at_sky(at_s)
         if self._turns_s <= at_s:
             touched += self._look_at_clock(at_s)
@@ -250,18 +254,16 @@ class Monitor:
         match held.value:
             case Fix() as fix:
                 has_stepped = self.timekeeper.take_fix(fix, held.mono_s)
-                self.sky.take_place(fix.lat_deg, fix.lon_deg)
             case RtcTime() as rtc:
                 has_stepped = self.timekeeper.take_rtc(rtc, held.mono_s)
         if has_stepped:
-            self.sky.forget_sun()
+            for sky in self._skies.values():
+                sky.forget_sun()
             touched += self._look_at_clock(at_s)
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
-        elif channel is Channel.LIGHT_AMBIENT:
-            self.sky.take_ambient(self.senses.light(channel), at_s)
-        elif channel is Channel.LIGHT_HEAD:
-            self.sky.take_head(self.senses.light(channel), at_s)
+        for sky in self._skies.values():
+            self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
@@ -269,16 +271,37 @@ class Monitor:
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
         effect = self.requests.take(value, at_s, self.fix, self.is_standing)
         if effect is Effect.ACKNOWLEDGE:
+    def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
+        """Tells a sky the place and the light that it goes by."""
+        if channel is Channel.FIX:
+            fix = self.fix
+            if isinstance(fix, Fix):
+                sky.take_place(fix.lat_deg, fix.lon_deg)
+        elif channel is Channel.LIGHT_AMBIENT:
+            sky.take_ambient(self.senses.light(channel), at_s)
+        elif channel is Channel.LIGHT_HEAD:
+            sky.take_head(self.senses.light(channel), at_s)
+
             outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 
     def _look_at_sky(self, at_s: float) -> list[Watched]:
         error_s = self.timekeeper.error_s(at_s) or 0.0
-        dark = self.sky.judge(self.timekeeper.utc(at_s), at_s, error_s)
-        if dark is self.dark or dark == self.dark:
-            return []
-        self.dark = dark
-        return self._in_darkness
+        utc = self.timekeeper.utc(at_s)
+        has_changed = False
+        for offset, sky in self._skies.items():
+            dark, before = sky.judge(utc, at_s, error_s), self._darks[offset]
+            if dark is not before and dark != before:
+                self._darks = {**self._darks, offset: dark}  # a snapshot may hold the old one
+                has_changed = True
+        self.dark = self._darks[self.sky.offset_min]
+        return self._in_darkness if has_changed else []
+
+    def _sky_due_s(self) -> float:
+        """When darkness must be judged again, by any law's dusk and dawn."""
+        if len(self._skies) == 1:  # as nearly always
+            return self.sky.due_s()
+        return min(sky.due_s() for sky in self._skies.values())
 
     def _look_at_clock(self, at_s: float) -> list[Watched]:
         """The clauses that go by the clock; finds out when civil time next opens or closes one."""
@@ -308,7 +331,7 @@ class Monitor:
             outcome.events.append((at_s, event))
         self._note(at_s, now, outcome)
         self.next_due_s = min(
-            self.sky.due_s(),
+            self._sky_due_s(),
             self._turns_s,
             self.requests.due_s(at_s),
             self.alerts.due_s(at_s),
@@ -375,6 +398,8 @@ class Monitor:
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
         utc = self.timekeeper.utc(at_s)
+            ambient=self.senses.light(Channel.LIGHT_AMBIENT),
+            darks=self._darks,
         return None if utc is None else utc.astimezone(self.time_zone)
 
     def _journal_duty(self) -> Finding:
@@ -393,6 +418,12 @@ def build(
     """
     rules: dict[str, Rule] = {}
     watched = []
+def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
+    """The minutes between sunset and darkness that these clauses go by; 30 without any."""
+    offsets = {one.sun_offset_min: None for one in clauses if one.when == "darkness"}
+    return list(offsets) or [30]
+
+
     for law in laws:
         for clause in law.clause:
             if clause.kind and clause.applies_to == config.unit.vehicle:
@@ -402,13 +433,18 @@ def build(
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
     return Monitor(
         watched,
-        sky=Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s),
+        sky=sky,
+        other_skies=other_skies,
         timekeeper=Timekeeper(config.clock.floor),
         alerts=Alerts(),
         events=Events(),
         requests=Requests(),
         time_zone=ZoneInfo(config.unit.time_zone),
         fitted=fitted_channels(config) if fitted is None else fitted,
+    sky, *other_skies = (
+        Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)
+        for offset_min in _sun_offsets(clause for clause, _ in watched)
+    )
     )
 
 

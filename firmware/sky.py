@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from firmware.readings import Light, Missing
 from firmware.rules.base import CLOCK_SLACK_S, Dark
-from firmware.sun import hours_of_darkness
+from firmware.sun import Darkness, hours_of_darkness
 
 RECHECK_S = 60.0
 MOVED_DEG = 0.045
@@ -34,11 +34,16 @@ WITHIN_S = 1.0
 
 @dataclass(slots=True)
 class Sky:
-    """Told places, dates and ambient light; asked for darkness."""
+    """Told places, dates and ambient light; asked for darkness.
+
+    By the sun that begins `offset_min` after sunset and ends as long before sunrise: 30 in
+    Wisconsin, 0 where a law says "sunset to sunrise".
+    """
 
     dark_lux: float
     light_lux: float
     dwell_s: float
+    offset_min: int = 30
     _place: tuple[float, float] | None = None
     _asked_place: tuple[float, float] | None = None
     _by_sun: bool | None = None
@@ -103,7 +108,7 @@ class Sky:
             self._by_sun, self._recheck_s = None, math.inf
             return Dark(None, self._is_dim, self._what_lacks(utc))
         if self._by_sun is None or at_s >= self._recheck_s or self._has_moved(self._place):
-            sun = hours_of_darkness(*self._place, utc)
+            sun = self._darkness(self._place, utc)
             until_s = (sun.until_utc - utc) / timedelta(seconds=1)
             self._by_sun = sun.is_dark
             self._asked_place = self._place
@@ -112,7 +117,7 @@ class Sky:
         if clock_error_s > CLOCK_SLACK_S:
             error = timedelta(seconds=clock_error_s)
             is_sure = all(
-                hours_of_darkness(*self._place, moment).is_dark is self._by_sun
+                self._darkness(self._place, moment).is_dark is self._by_sun
                 for moment in (utc - error, utc + error)
             )
         last = self._answer
@@ -127,6 +132,9 @@ class Sky:
     def forget_sun(self) -> None:
         """Asks the sun anew at the next judgement, after the date itself has changed."""
         self._by_sun = None
+
+    def _darkness(self, place: tuple[float, float], utc: datetime) -> Darkness:
+        return hours_of_darkness(*place, utc, self.offset_min, self.offset_min)
 
     def _has_moved(self, place: tuple[float, float]) -> bool:
         asked = self._asked_place

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Literal, Protocol
 
@@ -52,11 +53,17 @@ class Dark:
         return self.by_sun is True and self.is_sure
 
 
+_NOT_FITTED = Missing(Why.NOT_FITTED)
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`.
 
     `head_seen_s` and `tail_seen_s` are up to when light and supply of that lamp are both told.
+    `modes` are on; `lifts` are those of them that lift something here and now, each with who says
+    so. Absent, all of them do. `dark` is by the dusk and dawn of one law, `darks` by those of each
+    law, by their minutes after sunset.
     """
 
     at_s: float
@@ -76,6 +83,13 @@ class Snapshot:
     local: datetime | None
     modes: frozenset[str]
     clock_error_s: float = 0.0
+    lifts: Mapping[str, str] | None = None
+    ambient: Light | Missing = _NOT_FITTED
+    darks: Mapping[int, Dark] = field(default_factory=dict)
+
+    def dark_by(self, clause: Clause) -> Dark:
+        """Whether it is dark by the dusk and dawn of this clause."""
+        return self.darks.get(clause.sun_offset_min, self.dark)
 
     @property
     def is_moving(self) -> bool | None:
@@ -132,9 +146,11 @@ def cannot_tell(clause: Clause, why: str, topic: str, part: object = None) -> Fi
 
 def lifted(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
     """The `exempt` finding while a mode lifts the clause, and None otherwise."""
+    lifts = dict.fromkeys(now.modes, "") if now.lifts is None else now.lifts
     for mode in clause.lifted_by:
-        if mode in now.modes:
-            return Finding(clause.citation, Verdict.EXEMPT, f"{mode} mode lifts it", topic=topic)
+        if mode in lifts:
+            why = f"{mode} mode lifts it" + (f": {lifts[mode]}" if lifts[mode] else "")
+            return Finding(clause.citation, Verdict.EXEMPT, why, topic=topic)
     return None
 
 
@@ -186,6 +202,7 @@ def judge_speed(
 ) -> Finding:
     """The verdict on a speed whose limit applies; value and error in the limit's own unit."""
     assert clause.limit is not None  # law.py refuses a speed clause without one
+    may_accuse = may_accuse and clause.accuses
     limit = clause.limit.value
     limit_mph = limit if clause.limit.unit == "mph" else limit * MPS_PER_KMH / MPS_PER_MPH
     margin_mph = choices.approach_mph if limit_mph >= 40 else choices.approach_low_mph

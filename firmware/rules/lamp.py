@@ -9,6 +9,10 @@ switch, not a bulb. Covered by snow, or seen although its supply is off, it is n
 `unsure`; blinded by another light it is not seen. Parked with the engine off is not operation
 (350.09 annotation); where no engine sense is fitted, operation is motion, and without a fix it is
 not known.
+
+Where a law wants lamps lit at all hours (`when = always`), daylight on a sensor may be taken for
+the lamp. A lamp that looks dark is out by day too; one that looks lit counts as lit by its supply,
+or where the light of the sky is known to be less than a lamp's. Else it can't be told.
 """
 
 from __future__ import annotations
@@ -19,10 +23,11 @@ from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.lamps import Drift, LampState, Levels, state_of
 from firmware.law import Clause
-from firmware.readings import Channel, Engine, Light, Missing, Why
+from firmware.readings import Channel, Engine, Light, Missing, Supply, Why
 from firmware.rules.base import (
     MOTION,
     NEVER,
+    Dark,
     Snapshot,
     cannot_tell,
     does_not_apply,
@@ -37,6 +42,9 @@ LOOK_S = 0.26
 
 AS_IT_MUST_BE = frozenset({LampState.LIT, LampState.HIGH})
 NEVER_ACCUSED = frozenset({LampState.COVERED, LampState.UNSUPPLIED, LampState.BLINDED})
+
+AT_ALL_HOURS = Dark(True, None)
+"""Where lamps must be lit by day too, the sun is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,8 @@ class LampLit:
         drift = memory.drift
         if isinstance(light, Light):
             drift = drift.after(light.lux, levels.least_lux)
-        idle = self._not_demanded(now, clause, topic)
+        dark = now.dark_by(clause) if clause.when == "darkness" else AT_ALL_HOURS
+        idle = self._not_demanded(now, dark, clause, topic)
         if idle is not None:
             return Outage(drift=drift), idle
         supply = now.head_supply if clause.lamp == "head" else now.tail_supply
@@ -104,8 +113,14 @@ class LampLit:
             assert isinstance(light, Missing)  # lamps.py: only what is missing is not seen
             why = f"{clause.lamp} lamp not seen ({light})"
             return Outage(), cannot_tell(clause, why, topic, light)
-        if now.dark.is_dark is None:
-            return Outage(drift=drift), cannot_tell(clause, now.dark.why, topic)
+        if dark.is_dark is None:
+            return Outage(drift=drift), cannot_tell(clause, dark.why, topic)
+        is_by_supply = False
+        if state in AS_IT_MUST_BE and _may_be_daylight(now, levels, clause):
+            is_by_supply = isinstance(supply, Supply) and supply.is_on
+            if not is_by_supply:
+                why = f"{clause.lamp} lamp not told from daylight"
+                return Outage(drift=drift), cannot_tell(clause, why, topic)
         seen_s = now.head_seen_s if clause.lamp == "head" else now.tail_seen_s
         outage = replace(self._follow(memory, now, state), drift=drift)
         is_beyond_error = (
@@ -113,17 +128,22 @@ class LampLit:
             or state not in (LampState.DIM, LampState.OUT)
             or light.lux + light.error_lux < levels.least_lux
         )
-        verdict = self._verdict(outage, now, seen_s, state, is_beyond_error)
+        verdict = self._verdict(outage, now, seen_s, state, is_beyond_error, dark)
         finding = _finding(clause, light, levels, state, verdict)
+        if is_by_supply:
+            why = f"{clause.lamp} lamp supplied: its light is not told from daylight"
+            finding = replace(finding, why=why)
         if verdict.is_over and now.is_moving is None and _has_no_sense(now.engine):
             what = finding.why.partition(":")[0]
             why = f"{what}, but not known whether the sled moves"
             return outage, cannot_tell(clause, why, topic)
         return outage, finding
 
-    def _not_demanded(self, now: Snapshot, clause: Clause, topic: str) -> Finding | None:
+    def _not_demanded(
+        self, now: Snapshot, dark: Dark, clause: Clause, topic: str
+    ) -> Finding | None:
         """The finding where no lamp is demanded here and now."""
-        if now.dark.is_dark is False:
+        if dark.is_dark is False:
             return does_not_apply(clause, "daylight", topic)
         engine = now.engine
         if isinstance(engine, Missing):
@@ -183,6 +203,7 @@ class LampLit:
         seen_s: float,
         state: LampState,
         is_beyond_error: bool,
+        dark: Dark,
     ) -> Verdict:
         if outage.since_s is None or not self._has_lasted(outage.since_s, now, seen_s):
             return Verdict.COMPLIANT
@@ -192,7 +213,7 @@ class LampLit:
         is_off = off_s is not None and self._has_lasted(off_s, now, seen_s)
         long_enough = outage.ridden_s >= self.choices.lamp_violation_s - ROUNDING_S
         is_accused = (is_off or (long_enough and is_beyond_error)) and state not in NEVER_ACCUSED
-        return Verdict.VIOLATION if is_accused and now.dark.may_accuse else Verdict.UNSURE
+        return Verdict.VIOLATION if is_accused and dark.may_accuse else Verdict.UNSURE
 
 
 def _finding(
@@ -234,6 +255,16 @@ def _why(lamp: str, light: Light | None, levels: Levels, state: LampState) -> st
             return f"{lamp} lamp {state}: {share:.0%} of its light is red"
         case _:
             return f"{lamp} lamp {state}: {needs}"
+
+
+def _may_be_daylight(now: Snapshot, levels: Levels, clause: Clause) -> bool:
+    """Whether the light at a lamp that must be lit by day too may be the day's."""
+    if clause.when != "always" or now.dark_by(clause).by_sun is True:
+        return False
+    ambient = now.ambient
+    if isinstance(ambient, Missing):
+        return True
+    return ambient.lux + ambient.error_lux >= levels.least_lux
 
 
 def _has_no_sense(engine: Engine | Missing) -> bool:

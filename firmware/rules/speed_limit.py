@@ -45,11 +45,13 @@ class SpeedLimit:
             return exempt
         may_accuse = True
         if clause.when == "darkness":
-            if now.dark.is_dark is False:
+            dark = now.dark_by(clause)
+            is_dark = dark.is_dark
+            if is_dark is False:
                 return does_not_apply(clause, "daylight", TOPIC)
-            if now.dark.is_dark is None:
-                return cannot_tell(clause, now.dark.why, TOPIC)
-            may_accuse = now.dark.may_accuse
+            if is_dark is None:
+                return cannot_tell(clause, dark.why, TOPIC)
+            may_accuse = dark.may_accuse
         elif clause.when == "clock":
             within = is_within_window(now, clause)
             if within is None:
@@ -61,7 +63,10 @@ class SpeedLimit:
             return cannot_tell(clause, f"speed not known ({now.fix})", TOPIC)
         assert clause.limit is not None  # law.py refuses a speed clause without one
         value, error = in_unit_of(clause.limit, now.fix.speed_mps, now.fix.error_mps)
-        why = "after dark" if clause.when == "darkness" else clause.title.lower()
-        if not may_accuse:
-            why = "too little natural light"
+        why = clause.title.lower()
+        if clause.when == "darkness":
+            why = "after dark"
+            if not may_accuse:
+                by_sun = now.dark_by(clause).by_sun
+                why = "about dusk or dawn" if by_sun else "too little natural light"
         return judge_speed(clause, value, error, why, self.choices, may_accuse, TOPIC)
