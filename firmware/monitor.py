@@ -268,9 +268,6 @@ class Monitor:
             touched += self._look_at_sky(at_s)
         return touched
 
-    def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
-        effect = self.requests.take(value, at_s, self.fix, self.is_standing)
-        if effect is Effect.ACKNOWLEDGE:
     def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
         """Tells a sky the place and the light that it goes by."""
         if channel is Channel.FIX:
@@ -393,13 +390,13 @@ class Monitor:
             local=self.local(at_s) if self._by_clock else None,
             modes=self.requests.modes,
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
+            ambient=self.senses.light(Channel.LIGHT_AMBIENT),
+            darks=self._darks,
         )
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
         utc = self.timekeeper.utc(at_s)
-            ambient=self.senses.light(Channel.LIGHT_AMBIENT),
-            darks=self._darks,
         return None if utc is None else utc.astimezone(self.time_zone)
 
     def _journal_duty(self) -> Finding:
@@ -407,6 +404,12 @@ class Monitor:
         if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
             return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
         return _KEPT
+
+
+def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
+    """The minutes between sunset and darkness that these clauses go by; 30 without any."""
+    offsets = {one.sun_offset_min: None for one in clauses if one.when == "darkness"}
+    return list(offsets) or [30]
 
 
 def build(
@@ -418,12 +421,6 @@ def build(
     """
     rules: dict[str, Rule] = {}
     watched = []
-def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
-    """The minutes between sunset and darkness that these clauses go by; 30 without any."""
-    offsets = {one.sun_offset_min: None for one in clauses if one.when == "darkness"}
-    return list(offsets) or [30]
-
-
     for law in laws:
         for clause in law.clause:
             if clause.kind and clause.applies_to == config.unit.vehicle:
@@ -431,6 +428,10 @@ def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
                     rules[clause.kind] = load("rule", clause.kind)(config)
                 watched.append((clause, rules[clause.kind]))
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
+    sky, *other_skies = (
+        Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)
+        for offset_min in _sun_offsets(clause for clause, _ in watched)
+    )
     return Monitor(
         watched,
         sky=sky,
@@ -441,10 +442,6 @@ def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
         requests=Requests(),
         time_zone=ZoneInfo(config.unit.time_zone),
         fitted=fitted_channels(config) if fitted is None else fitted,
-    sky, *other_skies = (
-        Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)
-        for offset_min in _sun_offsets(clause for clause, _ in watched)
-    )
     )
 
 
