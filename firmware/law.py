@@ -89,6 +89,8 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     `from_time` to `to_time` of local civil time (past midnight where `to_time` is the earlier).
     Where there is a `season`, it holds on those days alone.
     `lifted_by` are the modes that lift it; `demanded_by` are the modes that alone demand it.
+    `in_force_from` and `in_force_to` are the days of its wording, where the text tells them; they
+    are told, and no verdict hangs on them.
     """
 
     citation: str
@@ -101,30 +103,32 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     source: str
     numbers: tuple[Number, ...] = ()
     exemptions: tuple[str, ...] = ()
+    in_force_from: date | None = None
+    in_force_to: date | None = None
     kind: str = ""
     when: Literal["always", "darkness", "clock"] = "always"
+    sun_offset_min: int = 30
     from_time: time | None = None
     to_time: time | None = None
     limit: Limit | None = None
-    near: tuple[Near, ...] = ()
-    sun_offset_min: int = 30
-    on: str = ""
-    entry: Entry | None = None
-    signs: Signs | None = None
     limit_from: Literal["", "keep_moving", "posted"] = ""
     posted_over: float | None = None
     posted_up_to: float | None = None
     accuses: bool = True
+    near: tuple[Near, ...] = ()
+    on: str = ""
+    entry: Entry | None = None
+    signs: Signs | None = None
     season: Season | None = None
     lamp: Literal["", "head", "tail"] = ""
-    lifted_by: tuple[Mode, ...] = ()
-    demanded_by: tuple[Mode, ...] = ()
-
-
     road: RoadPart | Literal[""] = ""
     reach_ft: float | None = None
     notice: str = ""
     under_age: int | None = None
+    lifted_by: tuple[Mode, ...] = ()
+    demanded_by: tuple[Mode, ...] = ()
+
+
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A pack: whose law it is, when it was checked against its text, and its clauses."""
 

@@ -35,7 +35,7 @@ from firmware.readings import (
 
 NIGHT_SPEED, DWELLINGS, ICE = "350.10(1)(gm)", "350.10(1)(g)", "350.10(1)(i)"
 HEAD, TAIL, TETHER = "350.09(2)(b)", "350.09(3)", "350.09(9)"
-SIX = [NIGHT_SPEED, DWELLINGS, ICE, HEAD, TAIL, TETHER]
+SIX = [HEAD, TAIL, TETHER, DWELLINGS, NIGHT_SPEED, ICE]
 
 T0 = 1000.0
 NIGHT = datetime(2026, 1, 16, 5, tzinfo=UTC)  # 23:00 in Wisconsin

@@ -129,7 +129,8 @@ def test_a_race_lifts_the_limit_from_the_glass_too() -> None:
 
 @pytest.mark.parametrize(("kmh", "mph"), [(50.0, 31.07), (88.0, 54.68), (100.0, 55.0)])
 def test_a_limit_in_kilometres_is_shown_and_compared_in_miles(kmh: float, mph: float) -> None:
-    night = WI.clause[0]
+    night = WI.find("350.10(1)(gm)")
+    assert night is not None
     metric = msgspec.structs.replace(
         night, citation="metric", when="always", limit=Limit(kmh, "km/h")
     )
