@@ -279,6 +279,9 @@ class Monitor:
         elif channel is Channel.LIGHT_HEAD:
             sky.take_head(self.senses.light(channel), at_s)
 
+    def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
+        effect = self.requests.take(value, at_s, self.fix, self.is_standing)
+        if effect is Effect.ACKNOWLEDGE:
             outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 
