@@ -64,6 +64,7 @@ class Standing:
             limit=finding.limit or 0.0,
             unit=finding.unit,
             thing=thing,
+            away=_away(finding, thing),
             what=_on_the_glass(finding.why),
         )
         return Alert(
@@ -187,6 +188,21 @@ class Alerts:
         )
         # What the rider has not answered yet comes before what was acknowledged.
         return sorted(raised, key=lambda one: (one.is_acknowledged, -one.row.priority))
+
+
+def _away(finding: Finding, thing: str) -> str:
+    """How far it is, to 10 ft so that it can be read, where that fits beside the thing."""
+    if finding.away_ft is None:
+        return "AHEAD"
+    away_ft = 10.0 * math.floor(finding.away_ft / 10.0)
+    return next(
+        (
+            one
+            for one in (f"{away_ft:.0f} FT", f"{away_ft:.0f}FT")
+            if len(thing) + 1 + len(one) <= LINE
+        ),
+        "AHEAD",
+    )
 
 
 def _on_the_glass(why: str) -> str:

@@ -17,8 +17,8 @@ class Row:
 
     It is raised once its verdict has stood for `raise_s`, and cleared once it has not stood for
     `clear_s`: a speed that wavers about the limit is one exceedance. `words` may use the finding's
-    {value}, {limit}, {unit}, its {thing}, and {what}: its reason up to the colon, as a lamp says it
-    ("head lamp out: ..."). At most two lines of 16 letters.
+    {value}, {limit}, {unit}, its {thing}, {away}: how far the edge is that lies ahead, and {what}: its
+    reason up to the colon, as a lamp says it ("head lamp out: ..."). At most two lines of 16 letters.
     """
 
     name: str
@@ -50,7 +50,7 @@ TABLE = (
     Row("tether-out",            "tether",     OVER,  "TETHER OUT\nSTOP ENGINE",             _RED,   _PULSES, _ALARM, 120, clear_s=1.5),
     Row("zone-speed",            "zone",       OVER,  "SLOW TO {limit:.0f}\n{thing}",        _RED,   _PULSES, _ALARM, 110, clear_s=1.5, climbs=True),
     Row("over-speed",            "speed",      OVER,  "SLOW DOWN\nLIMIT {limit:.0f}",        _RED,   _PULSES, _ALARM, 100, clear_s=1.5, climbs=True),
-    Row("zone-ahead",            "zone-ahead", NEAR,  "{thing} AHEAD\nSLOW TO {limit:.0f}",  _FLASH, _TAP,    _CHIRP,  90),
+    Row("zone-ahead",            "zone-ahead", NEAR,  "{thing} {away}\nSLOW TO {limit:.0f}",  _FLASH, _TAP,    _CHIRP,  90),
     Row("head-lamp-out",         "head-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  62, clear_s=1.5),
     Row("tail-lamp-out",         "tail-lamp",  OVER,  "{what}",                              _FLASH, _TAP,    _CHIRP,  61, clear_s=1.5),
     Row("speed-not-watched",     "speed",      BLIND, "SPEED NOT\nWATCHED",                  _AMBER, _TAP,    _QUIET,  55),

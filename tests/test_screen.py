@@ -119,7 +119,12 @@ def test_an_alert_stands_in_inverse_across_the_glass_with_the_speed_below() -> N
 @pytest.mark.parametrize("state", [RIDE, NO_FIX], ids=["fix", "no fix"])
 def test_the_words_of_each_alert_can_be_read(row: object, state: State) -> None:
     words = row.words.format(
-        value=57.4, limit=55.0, unit="mph", thing="DWELLING", what="HEAD LAMP\nHAS NO SUPPLY"
+        value=57.4,
+        limit=55.0,
+        unit="mph",
+        thing="DWELLING",
+        away="1700 FT",
+        what="HEAD LAMP\nHAS NO SUPPLY",
     )  # type: ignore[attr-defined]  # a Row
     picture = draw(alert(words), state)
     for line in words.split("\n"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from firmware.readings import Feature
 
@@ -67,9 +67,12 @@ class Outline:
         self.order = order
         self._plane = plane
         self._runs: list[tuple[Box, list[_Edge]]] | None = None
-        xs = [plane.x(corner[0]) for part in feature.parts for corner in part]
-        lats = [corner[1] for part in feature.parts for corner in part]
-        self.box: Box = (min(xs), plane.y(min(lats)), max(xs), plane.y(max(lats)))
+        lons, lats = zip(*chain.from_iterable(feature.parts), strict=True)
+        least_x, most_x = plane.x(min(lons)), plane.x(max(lons))
+        if least_x > most_x or max(lons) - min(lons) >= 180.0:  # over the date line
+            xs = [plane.x(lon) for lon in lons]
+            least_x, most_x = min(xs), max(xs)
+        self.box: Box = (least_x, plane.y(min(lats)), most_x, plane.y(max(lats)))
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a place is inside: a polygon by the even-odd rule; nothing else has an inside."""
@@ -89,23 +92,26 @@ class Outline:
         An answer above `within2` says only that the truth is above it too. A path from a place to
         itself is that place.
         """
-        box = _box(path)
-        is_place = path[0] == path[2] and path[1] == path[3]
         runs = self._edges()
-        gaps = sorted(
-            (gap_between2(run_box, box), number) for number, (run_box, _) in enumerate(runs)
-        )
+        if len(runs) == 1:
+            return _run_distance2(path, runs[0][1])
+        box = _box(path)
+        gaps = [(gap_between2(run_box, box), number) for number, (run_box, _) in enumerate(runs)]
         nearest2 = math.inf
-        for gap2, number in gaps:
-            if gap2 > min(nearest2, within2):
+        for gap2, number in sorted(gap for gap in gaps if gap[0] <= within2):
+            if gap2 > nearest2:
                 break
-            for edge in runs[number][1]:
-                if is_place:
-                    apart2 = _point_edge2(path[0], path[1], edge)
-                else:
-                    apart2 = _edge_edge2(path, edge)
-                nearest2 = min(nearest2, apart2)
+            nearest2 = min(nearest2, _run_distance2(path, runs[number][1]))
         return nearest2
+
+    def distance_m(self, x: float, y: float, within_m: float = math.inf) -> float:
+        """Metres from a place to the feature, 0 inside; above `within_m` the truth is too."""
+        within2 = within_m * within_m
+        if gap_between2(self.box, (x, y, x, y)) > within2:
+            return math.inf
+        if self.holds(x, y):
+            return 0.0
+        return math.sqrt(self.edge_distance2((x, y, x, y), within2))
 
     def _edges(self) -> list[tuple[Box, list[_Edge]]]:
         if self._runs is None:
@@ -181,6 +187,13 @@ def gap_between2(one: Box, other: Box) -> float:
     dx = max(one[0] - other[2], other[0] - one[2], 0.0)
     dy = max(one[1] - other[3], other[1] - one[3], 0.0)
     return dx * dx + dy * dy
+
+
+def _run_distance2(path: _Edge, edges: Sequence[_Edge]) -> float:
+    if path[0] == path[2] and path[1] == path[3]:
+        x, y = path[0], path[1]
+        return min([_point_edge2(x, y, edge) for edge in edges])
+    return min([_edge_edge2(path, edge) for edge in edges])
 
 
 def _point_edge2(x: float, y: float, edge: _Edge) -> float:

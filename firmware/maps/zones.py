@@ -11,6 +11,11 @@ from itertools import count
 from firmware.maps.plane import Outline, Plane, Tree, gap_between2
 from firmware.readings import Feature, Surroundings
 
+_LOOK_M = 150.0
+"""So much further than asked it is looked, so that the next places need no look at all."""
+
+_ROUNDING_M = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Near:
@@ -35,7 +40,10 @@ class Nearby:
         for order, feature in enumerate(around.features):
             self._by_kind.setdefault(feature.kind, []).append((order, feature))
         self._trees: dict[str, Tree] = {}
-        self._covers: list[Outline] | None = None
+        # Where it was last looked: nothing of these kinds lies nearer to x, y than so many metres,
+        # or so deep inside one of them it is. Within that nothing need be looked for again.
+        self._clear: dict[frozenset[str], tuple[float, float, float]] = {}
+        self._deep: dict[frozenset[str], tuple[float, float, float]] = {}
 
     def nearest(
         self,
@@ -52,6 +60,68 @@ class Nearby:
         """
         start = self._plane.xy(*a)
         path = (*start, *(start if b is None else self._plane.xy(*b)))
+        known = self._clear.get(kinds := frozenset(kinds))
+        if known is not None:
+            away_m = max(
+                math.hypot(path[0] - known[0], path[1] - known[1]),
+                math.hypot(path[2] - known[0], path[3] - known[1]),
+            )
+            if away_m + within_m < known[2]:
+                return None
+        best = self._search(kinds, path, within_m + _LOOK_M)
+        if best is None or best.distance_m > 0.0:
+            clear_m = within_m + _LOOK_M if best is None else best.distance_m
+            self._clear[kinds] = (path[2], path[3], clear_m - _ROUNDING_M)
+        return best if best is not None and best.distance_m <= within_m else None
+
+    def is_in(
+        self, kinds: Collection[str], place: tuple[float, float], error_m: float
+    ) -> bool | None:
+        """Whether a place that is known to so many metres is inside a feature: True where it surely
+        is, False where it surely is not, None where it may be."""
+        x, y = self._plane.xy(*place)
+        known = self._deep.get(kinds := frozenset(kinds))
+        if known is not None and error_m + math.hypot(x - known[0], y - known[1]) < known[2]:
+            return True
+        under = self.nearest(kinds, place, within_m=error_m)
+        if under is None:
+            return False
+        if under.depth_m > 0.0:
+            self._deep[kinds] = (x, y, under.depth_m - _ROUNDING_M)
+        return True if under.depth_m >= error_m > 0.0 else None
+
+    def outlines(
+        self, kinds: Collection[str], place: tuple[float, float], within_m: float
+    ) -> list[Outline]:
+        """What may lie within so many metres of a place, by its box."""
+        x, y = self._plane.xy(*place)
+        box, within2 = (x, y, x, y), within_m * within_m
+        found: list[Outline] = []
+        left = [self._tree(kind) for kind in kinds if kind in self._by_kind]
+        while left:
+            for gap2, one in left.pop().gaps2(box):
+                if gap2 > within2:
+                    continue
+                if isinstance(one, Tree):
+                    left.append(one)
+                else:
+                    found.append(one)
+        return found
+
+    def xy(self, place: tuple[float, float]) -> tuple[float, float]:
+        """A place on this map, in metres east and north of its middle."""
+        return self._plane.xy(*place)
+
+    def make_ready(self) -> Nearby:
+        """Puts every kind on the map now, for who has the time: a town takes some milliseconds."""
+        for kind in self._by_kind:
+            self._tree(kind)
+        return self
+
+    def _search(
+        self, kinds: Collection[str], path: tuple[float, float, float, float], within_m: float
+    ) -> Near | None:
+        """The nearest feature, looked for from box to box, nearest first."""
         box = (
             min(path[0], path[2]),
             min(path[1], path[3]),
@@ -98,13 +168,7 @@ class Nearby:
 
     def is_covered(self, lat_deg: float, lon_deg: float) -> bool:
         """Whether a pack says that it knows the dwellings at a place: inside a `coverage`."""
-        x, y = self._plane.xy(lat_deg, lon_deg)
-        if self._covers is None:
-            self._covers = [
-                Outline(feature, order, self._plane)
-                for order, feature in self._by_kind.get("coverage", ())
-            ]
-        return any(outline.holds(x, y) for outline in self._covers)
+        return self.is_in(("coverage",), (lat_deg, lon_deg), 0.0) is not False
 
     def reaches(self, lat_deg: float, lon_deg: float, margin_m: float) -> bool:
         """Whether everything within the margin of a place lies inside the surroundings."""

@@ -9,11 +9,12 @@ that a sled which brakes as 350.09(4) asks is at the limit at the edge.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
+from firmware.maps.ahead import Edge, Way, first_edge
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Near, Nearby
 from firmware.readings import Channel, Fix, Missing, Why
@@ -37,19 +38,40 @@ MAX_STRETCH_S = 5.0
 """Two fixes further apart in time than this are two points, not a stretch that was ridden."""
 
 NEEDED_M = 600.0
-"""How far about the sled the map must be whole: the look-ahead at 120 mph, 518 m, and a zone."""
+"""How far about the sled the map must be whole: the look-ahead at 120 mph, 530 m, and a zone."""
+
+TURN_S = 1.5
+"""A turn is told by the course of so long ago: longer than a receiver's noise, shorter than a
+bend."""
+
+LEAST_TURN_DEG_S = 1.0
+"""A slower turn than this is noise of the course."""
+
+LONGEST_PERIOD_S = 2.0
+"""Up to so long after a fix the sled is taken to ride on as it did, until the next one comes."""
+
+KEPT_SHARE, KEPT_M = 1.1, 2.0
+"""A warning that stands is dropped where the way to brake, so much longer, ends before the edge."""
 
 Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class LastPlace:
-    """Where the last judged fix was, and when."""
+    """Where the last judged fix was, when, how fast, and on which courses it came there.
+
+    `is_in` says that it may have been in a zone, `was_over` that it was too fast there, `is_warned`
+    that an edge ahead was warned of.
+    """
 
     place: Place | None = None
     at_s: float = 0.0
     speed_mps: float = 0.0
     due_s: float = NEVER
+    is_in: bool = False
+    was_over: bool = False
+    is_warned: bool = False
+    courses: tuple[tuple[float, float], ...] = ()
 
 
 class ZoneSpeed:
@@ -64,15 +86,40 @@ class ZoneSpeed:
         return LastPlace()
 
     def judge(self, memory: LastPlace, now: Snapshot, clause: Clause) -> tuple[LastPlace, Finding]:
-        if isinstance(now.fix, Missing):
-            return LastPlace(), self._without_fix(now, clause, now.fix)
-        here = (now.fix.lat_deg, now.fix.lon_deg)
+        fix = now.fix
+        if isinstance(fix, Missing):
+            return LastPlace(), self._without_fix(now, clause, fix)
+        here = (fix.lat_deg, fix.lon_deg)
         before = memory if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else LastPlace()
-        finding = self._finding(now, now.fix, here, before, clause)
         # The way there from before the hours of the clause was none of its business.
-        applies = clause.when != "clock" or is_within_window(now, clause) is True
-        place = here if applies else None
-        return LastPlace(place, now.fix_at_s, now.fix.speed_mps), finding
+        idle = self._idle(now, clause)
+        if idle is not None:
+            return LastPlace(None, now.fix_at_s, fix.speed_mps), idle
+        zone = self._zone(now, fix, here, before, clause)
+        found = zone or self._blind(now, here, clause)
+        courses = _courses(before, now, fix)
+        edge, period_s = None, min(now.fix_at_s - before.at_s, LONGEST_PERIOD_S)
+        if found is None:
+            if period_s <= 0.0:  # the same fix, judged again: the next comes as the last did
+                period_s = LONGEST_PERIOD_S
+            edge = self._edge_ahead(now, fix, here, courses, before.is_warned, period_s, clause)
+        due_s = NEVER if edge is None or edge.is_reached else edge.due_s
+        is_warned = edge is not None and edge.is_reached
+        if edge is not None and is_warned:
+            found = self._warning(fix, edge, clause)
+        return (
+            LastPlace(
+                here,
+                now.fix_at_s,
+                fix.speed_mps,
+                due_s,
+                zone is not None,
+                zone is not None and zone.verdict.is_over,
+                is_warned,
+                courses,
+            ),
+            found or does_not_apply(clause, f"no {_listed(clause)} near", TOPIC),
+        )
 
     def _without_fix(self, now: Snapshot, clause: Clause, fix: Missing) -> Finding:
         exempt = lifted(clause, now, TOPIC)
@@ -87,9 +134,8 @@ class ZoneSpeed:
     def _not_charted(self, nearby: Missing, clause: Clause) -> Finding:
         return cannot_tell(clause, f"nothing known of what is near ({nearby})", TOPIC, nearby)
 
-    def _finding(
-        self, now: Snapshot, fix: Fix, here: Place, before: LastPlace, clause: Clause
-    ) -> Finding:
+    def _idle(self, now: Snapshot, clause: Clause) -> Finding | None:
+        """The finding while the clause asks nothing, or nobody can tell whether it does."""
         exempt = lifted(clause, now, TOPIC)
         if exempt is not None:
             return exempt
@@ -99,14 +145,53 @@ class ZoneSpeed:
                 return cannot_tell(clause, "the time of day is not known", TOPIC)
             if not within:
                 return does_not_apply(clause, "outside its hours", TOPIC)
+        if clause.season is not None:
+            if now.local is None:
+                return cannot_tell(clause, "the date is not known", TOPIC)
+            if not clause.season.holds(now.local.date()):
+                return does_not_apply(clause, "outside its season", TOPIC)
+        return None
+
+    def _zone(
+        self, now: Snapshot, fix: Fix, here: Place, before: LastPlace, clause: Clause
+    ) -> Finding | None:
+        """The finding in a zone, or on the way through one, and None outside of all."""
+        came_from = before.place
+        margin_m = fix.error_m * (2.0 if before.is_in else 1.0)
+        if self._is_clear(now, here, came_from, margin_m, clause):
+            return None
         found = self._in_zone(now, fix, here, None, fix.speed_mps, clause)
-        if before.place is not None and (found is None or found.verdict is not Verdict.VIOLATION):
+        if came_from is not None and (found is None or found.verdict is not Verdict.VIOLATION):
             # Somewhere on the way here it was no slower than the slower of its two ends.
             slower_mps = min(before.speed_mps, fix.speed_mps)
-            passed = self._in_zone(now, fix, here, before.place, slower_mps, clause)
+            passed = self._in_zone(now, fix, here, came_from, slower_mps, clause)
             if passed is not None and (found is None or passed.verdict is Verdict.VIOLATION):
                 found = passed
-        return found or self._blind(now, here, clause) or self._ahead(now, fix, here, clause)
+        return found or (self._at_edge(now, fix, here, before, clause) if before.is_in else None)
+
+    def _is_clear(
+        self, now: Snapshot, here: Place, came_from: Place | None, margin_m: float, clause: Clause
+    ) -> bool:
+        """Whether no zone can hold the place or the way to it: by far the most frequent answer."""
+        return all(
+            chart.nearest(rule.kinds, here, came_from, rule.reach_m + margin_m) is None
+            for rule in clause.near
+            for chart in self._maps(now)
+        )
+
+    def _at_edge(
+        self, now: Snapshot, fix: Fix, here: Place, before: LastPlace, clause: Clause
+    ) -> Finding | None:
+        """The finding just outside of a zone that the sled was in: it has left once it is a second
+        error away, so that a position which wanders at the edge is one stay and not twenty.
+
+        Whoever kept the limit may go faster at once; too fast, it is `unsure` until then.
+        """
+        near, _ = self._nearest_zone(now, fix, here, None, clause, 2.0 * fix.error_m)
+        if near is None:
+            return None
+        finding = self._judged(now, fix, fix.speed_mps, near, False, clause)
+        return None if finding.verdict.is_over and not before.was_over else finding
 
     def _in_zone(
         self,
@@ -118,23 +203,39 @@ class ZoneSpeed:
         clause: Clause,
     ) -> Finding | None:
         """The finding at a place, or on the way to it, and None where that is in no zone."""
-        near, sure = self._nearest_zone(now, fix, here, came_from, clause)
-        if near is None:
-            return None
+        near, sure = self._nearest_zone(now, fix, here, came_from, clause, fix.error_m)
+        return None if near is None else self._judged(now, fix, speed_mps, near, sure, clause)
+
+    def _judged(
+        self,
+        now: Snapshot,
+        fix: Fix,
+        speed_mps: float,
+        near: Near,
+        sure: bool,
+        clause: Clause,
+    ) -> Finding:
         assert clause.limit is not None  # law.py refuses a speed clause without one
         value, error = in_unit_of(clause.limit, speed_mps, fix.error_mps)
         sure = sure and is_surely_within_window(now, clause)
         why = f"{near.feature.kind} {ft(near.distance_m):.0f} ft away"
         if not sure:
             why += f", give or take {ft(fix.error_m):.0f} ft"
-        return judge_speed(clause, value, error, why, self.choices, sure, TOPIC)
+        finding = judge_speed(clause, value, error, why, self.choices, sure, TOPIC)
+        return replace(finding, away_ft=ft(near.distance_m))
 
     def _maps(self, now: Snapshot, *, with_marks: bool = True) -> list[Nearby]:
         maps = [] if isinstance(now.nearby, Missing) else [now.nearby]
         return [*maps, now.marks] if with_marks and now.marks is not None else maps
 
     def _nearest_zone(
-        self, now: Snapshot, fix: Fix, here: Place, came_from: Place | None, clause: Clause
+        self,
+        now: Snapshot,
+        fix: Fix,
+        here: Place,
+        came_from: Place | None,
+        clause: Clause,
+        margin_m: float,
     ) -> tuple[Near | None, bool]:
         """The nearest thing whose zone may hold the sled, and whether it surely does."""
         best: Near | None = None
@@ -142,7 +243,7 @@ class ZoneSpeed:
         for rule in clause.near:
             reach_m = rule.reach_m
             for chart in self._maps(now):
-                near = chart.nearest(rule.kinds, here, came_from, reach_m + fix.error_m)
+                near = chart.nearest(rule.kinds, here, came_from, reach_m + margin_m)
                 if near is None:
                     continue
                 if best is None or near.distance_m < best.distance_m:
@@ -161,9 +262,9 @@ class ZoneSpeed:
         if not clause.on:
             return True, True
         for chart in self._maps(now, with_marks=False):
-            under = chart.nearest({clause.on}, here, within_m=fix.error_m)
-            if under is not None:
-                return True, under.depth_m >= fix.error_m
+            under = chart.is_in((clause.on,), here, fix.error_m)
+            if under is not False:
+                return True, under is True
         is_charted = not isinstance(now.nearby, Missing) and now.nearby.is_covered(*here)
         return not is_charted, False  # where no map tells, what the rider marked may count
 
@@ -177,46 +278,108 @@ class ZoneSpeed:
             return cannot_tell(clause, "what is near here is still being looked up", TOPIC)
         return None
 
-    def _ahead(self, now: Snapshot, fix: Fix, here: Place, clause: Clause) -> Finding:
-        """`approaching` while the way to brake before an edge ahead has begun."""
+    def _edge_ahead(
+        self,
+        now: Snapshot,
+        fix: Fix,
+        here: Place,
+        courses: tuple[tuple[float, float], ...],
+        is_warned: bool,
+        period_s: float,
+        clause: Clause,
+    ) -> _Ahead | None:
+        """The edge that lies on the way, as far as the sled gets until the next fix, if any.
+
+        It is the edge at which the sled *may* be inside, so that who obeys is never told red; and
+        the speed to be at there is the limit less the error, for the same reason. The slope of the
+        land is not known, and not counted in.
+        """
         assert clause.limit is not None  # law.py refuses a speed clause without one
         limit_mps = clause.limit.value * (
             MPS_PER_MPH if clause.limit.unit == "mph" else MPS_PER_KMH
         )
-        clear = does_not_apply(clause, f"no {' or '.join(clause.near[0].kinds)} near", TOPIC)
-        if fix.track_deg is None or fix.speed_mps <= limit_mps:
-            return clear
-        braking_m = (fix.speed_mps**2 - limit_mps**2) / (2 * self.choices.brake_mps2)
-        reach_m = braking_m + fix.speed_mps * self.choices.reaction_s
-        course = math.radians(fix.track_deg)
-        there = Plane(*here).place(reach_m * math.sin(course), reach_m * math.cos(course))
-        best: Near | None = None
+        speed_mps = fix.speed_mps
+        if fix.track_deg is None or speed_mps <= limit_mps:
+            return None
+        target_mps = max(limit_mps - fix.error_mps, 0.5 * limit_mps)
+        braking_m = (speed_mps**2 - target_mps**2) / (2 * self.choices.brake_mps2)
+        reach_m = braking_m + speed_mps * self.choices.reaction_s
+        if is_warned:
+            reach_m = reach_m * KEPT_SHARE + KEPT_M
+        looked_m = reach_m + speed_mps * period_s
+        way = Way(here, fix.track_deg, _turn(courses) / speed_mps)
+        spread = min(fix.error_mps / speed_mps, 0.2)
+        first: Edge | None = None
         for rule in clause.near:
+            within_m = rule.reach_m + fix.error_m
             for chart in self._maps(now):
-                near = chart.nearest(rule.kinds, here, there, rule.reach_m)
-                if near is None:
-                    continue
-                if clause.on and not self._leads_onto(now, here, there, clause):
-                    continue
-                if best is None or near.distance_m < best.distance_m:
-                    best = near
-        if best is None:
-            return clear
+                edge = first_edge(chart, rule.kinds, way, looked_m, within_m, spread)
+                if edge is not None and (first is None or edge.along_m < first.along_m):
+                    first = edge
+        if first is None or not self._leads_onto(now, way, looked_m, clause):
+            return None
+        since_s = max(0.0, now.at_s - now.fix_at_s)
+        left_m = max(0.0, first.along_m - speed_mps * since_s)
+        due_s = now.fix_at_s + (first.along_m - reach_m) / speed_mps
+        return _Ahead(first, left_m, max(due_s, now.at_s + 0.001), left_m <= reach_m)
+
+    def _warning(self, fix: Fix, ahead: _Ahead, clause: Clause) -> Finding:
+        assert clause.limit is not None  # law.py refuses a speed clause without one
         value, error = in_unit_of(clause.limit, fix.speed_mps, fix.error_mps)
+        limit, unit = clause.limit.value, clause.limit.unit
+        away_ft = ft(ahead.left_m)
         return Finding(
             clause.citation,
             Verdict.APPROACHING,
-            f"{best.feature.kind} ahead: be at {clause.limit.value:g} {clause.limit.unit} "
-            f"within {ft(reach_m):.0f} ft",
+            f"{ahead.edge.feature.kind} ahead: be at {limit:g} {unit} within {away_ft:.0f} ft",
             value,
-            clause.limit.value,
-            clause.limit.unit,
+            limit,
+            unit,
             error,
             AHEAD,
+            away_ft=away_ft,
         )
 
-    def _leads_onto(self, now: Snapshot, here: Place, there: Place, clause: Clause) -> bool:
+    def _leads_onto(self, now: Snapshot, way: Way, reach_m: float, clause: Clause) -> bool:
+        if not clause.on:
+            return True
+        there = Plane(*way.place).place(*way.offset(reach_m))
         return any(
-            chart.nearest({clause.on}, here, there, 0.0) is not None
+            chart.nearest({clause.on}, way.place, there, 0.0) is not None
             for chart in self._maps(now, with_marks=False)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """An edge on the way: how far it still is, and when the way to brake before it begins."""
+
+    edge: Edge
+    left_m: float
+    due_s: float
+    is_reached: bool
+
+
+def _courses(before: LastPlace, now: Snapshot, fix: Fix) -> tuple[tuple[float, float], ...]:
+    """The courses of the last moments, each with its instant; none at rest."""
+    if fix.track_deg is None:
+        return ()
+    known = before.courses
+    if known and known[-1][0] == now.fix_at_s:
+        return known
+    while len(known) > 1 and known[1][0] <= now.fix_at_s - TURN_S:
+        known = known[1:]
+    return (*known, (now.fix_at_s, fix.track_deg))
+
+
+def _turn(courses: tuple[tuple[float, float], ...]) -> float:
+    """Degrees a second that the course turns, to the right where it is positive."""
+    if len(courses) < 2 or courses[-1][0] - courses[0][0] < 0.5 * TURN_S:
+        return 0.0
+    (from_s, from_deg), (to_s, to_deg) = courses[0], courses[-1]
+    turn = math.remainder(to_deg - from_deg, 360.0) / (to_s - from_s)
+    return turn if abs(turn) >= LEAST_TURN_DEG_S else 0.0
+
+
+def _listed(clause: Clause) -> str:
+    return " or ".join(clause.near[0].kinds)
