@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,7 @@ from firmware.journal.record import FORMAT
 from firmware.journal.seal import Key, Reason, Report, SegmentReport, Verdict, fingerprint
 from host_tools.archive import UNIT_JSON, UnitFile
 from host_tools.journal_paths import Source, first_seal
+from host_tools.redated import Redated, redated
 from host_tools.replaying import iso
 
 GOOD = (Verdict.WHOLE, Verdict.POWER_CUT)
@@ -54,12 +55,16 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the seals of one journal prove, and whose word its key is."""
+    """What the seals of one journal prove, and whose word its key is.
+
+    `redated` dates by name the segments that begin before the date was known, of those that hold.
+    """
 
     where: Path
     report: Report
     trust: Trust
     notes: tuple[str, ...] = ()
+    redated: dict[str, Redated] = field(default_factory=dict)
 
     @property
     def key_print(self) -> str:
@@ -149,8 +154,13 @@ def verify(
         what = f"is of unit {report.unit}: this part of the archive is of {known.unit}"
         segments[0] = _worse(segments[0], Verdict.TAMPERED, what)
     verdict = max((one.verdict for one in segments), key=_WORST.index)
+    hold = {one.name for one in segments if one.verdict in GOOD}
     return Proof(
-        source.where, replace(report, verdict=verdict, segments=tuple(segments)), trust, notes
+        source.where,
+        replace(report, verdict=verdict, segments=tuple(segments)),
+        trust,
+        notes,
+        redated(place for place in source.places if _name(place) in hold),
     )
 
 
@@ -192,7 +202,9 @@ def proof_object(proof: Proof) -> dict[str, Any]:
         one["unit"] = report.unit
     if report.public_key:
         one["key"] = {"fingerprint": proof.key_print, "trusted": str(proof.trust)}
-    one["segments"] = [_segment_object(segment) for segment in report.segments]
+    one["segments"] = [
+        _segment_object(segment, proof.redated.get(segment.name)) for segment in report.segments
+    ]
     one["reasons"] = [
         {"segment": why.segment, "offset": why.offset, "what": why.what} for why in report.reasons
     ]
@@ -230,6 +242,19 @@ def sentence(proof: Proof) -> str:
             return f"{what}: this is not what the unit sealed. Something was changed after it."
         case Verdict.UNREADABLE:
             return f"{what}: not all of it can be read, so nothing can be said of that."
+
+
+def redated_words(proof: Proof) -> str:
+    """What was dated afterwards and by what; empty where nothing was."""
+    if not proof.redated:
+        return ""
+    number = len(proof.redated)
+    what = "a segment" if number == 1 else f"{number} segments"
+    error_s = max(one.error_s for one in proof.redated.values())
+    return (
+        f"~ Dated afterwards: {what} began before the date was known, or by the battery clock. The "
+        f"unit's own later anchor dates them, to {error_s:.1f} s. The records stay as they are."
+    )
 
 
 def _readable(places: Iterable[Place], newer: dict[Path, SegmentReport]) -> Iterator[Place]:
@@ -291,7 +316,7 @@ def _name(place: Place) -> str:
     return place.name
 
 
-def _segment_object(one: SegmentReport) -> dict[str, Any]:
+def _segment_object(one: SegmentReport, later: Redated | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "name": one.name,
         "verdict": str(one.verdict),
@@ -301,6 +326,13 @@ def _segment_object(one: SegmentReport) -> dict[str, Any]:
         utc = date_of(log_time_ns)
         if utc is not None:
             told[key] = iso(utc)
+    if later is not None:
+        told["redated"] = {
+            "from": iso(later.begin),
+            "to": iso(later.end),
+            "source": later.source,
+            "error_s": round(later.error_s, 3),
+        }
     return told
 
 

@@ -99,7 +99,13 @@ def _tell(proof: Proof) -> None:
             column, justify="right" if column == "records" else "left", overflow="fold"
         )
     for one in report.segments:
-        words = _span(date_of(one.from_ns), date_of(one.to_ns)) if one.records else ("", "")
+        words = ("", "")
+        later = proof.redated.get(one.name)
+        if later is not None:
+            begin, end = _span(later.begin, later.end)
+            words = f"~ {begin}", end
+        elif one.records:
+            words = _span(date_of(one.from_ns), date_of(one.to_ns))
         verdict = Text(str(one.verdict), COLOURS[one.verdict])
         table.add_row(Text(one.name), verdict, f"{one.records:,}", *words)
     console.print(table, soft_wrap=True)
@@ -107,5 +113,6 @@ def _tell(proof: Proof) -> None:
         console.print(Text(f"  {why.segment}, byte {why.offset:,}: {why.what}"), soft_wrap=True)
     verdict = Text(str(report.verdict), COLOURS[report.verdict])
     console.print(verdict, Text(f": {verifying.sentence(proof)}"), sep="", soft_wrap=True)
-    for line in (verifying.key_words(proof), *proof.notes):
-        console.print(Text(line), soft_wrap=True)
+    for line in (verifying.key_words(proof), *proof.notes, verifying.redated_words(proof)):
+        if line:
+            console.print(Text(line), soft_wrap=True)

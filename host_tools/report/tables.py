@@ -225,15 +225,23 @@ def _proof(one: Proof) -> Markup:
     ]
     rows = []
     for part in one.report.segments:
+        later = one.redated.get(part.name)
         begin, end = date_of(part.from_ns), date_of(part.to_ns)
+        if later is not None:
+            begin, end = later.begin, later.end
         rows.append(
             el(
                 "tr",
                 _cell("Segment", part.name),
                 _cell("Verdict", str(part.verdict)),
                 _cell("Records", f"{part.records:,}", class_="num"),
-                _cell("From", "no date" if begin is None else f"{begin:%Y-%m-%d %H:%M:%S} UTC"),
+                _cell(
+                    "From",
+                    "no date" if begin is None else f"{begin:%Y-%m-%d %H:%M:%S} UTC",
+                    None if later is None else el("small", "dated afterwards", class_="later"),
+                ),
                 _cell("To", "no date" if end is None else f"{end:%Y-%m-%d %H:%M:%S} UTC"),
+                class_="later" if later is not None else None,
             )
         )
     head = _head("Segment", "Verdict", "Records", "From", "To")
