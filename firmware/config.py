@@ -68,7 +68,7 @@ class Unit(Section, frozen=True):
             Meta(
                 ge=1900,
                 le=2100,
-                description="Model year; without it, a new sled. Not used by this version.",
+                description="Year of make, as its plate says; `sledwarden inspect` goes by it.",
             ),
         ]
         | None
@@ -100,6 +100,23 @@ class Rider(Section, frozen=True):
         ]
         | None
     ) = None
+
+
+KeyHex = Annotated[
+    str, Meta(pattern="^[0-9a-f]{64}\\Z", title="a public key, 64 hex digits in small letters")
+]
+
+
+class Race(Section, frozen=True):
+    """Whose word proves a sanctioned race. A race that the rider sets is self-declared."""
+
+    organizers: Annotated[
+        tuple[KeyHex, ...],
+        Meta(
+            title="a list of public keys, each 64 hex digits in small letters",
+            description="The organizers' keys, as `sledwarden race token` prints them.",
+        ),
+    ] = ()
 
 
 class Clock(Section, frozen=True):
@@ -329,6 +346,7 @@ class Config(Section, frozen=True):
 
     unit: Unit
     rider: Rider = Rider()
+    race: Race = Race()
     clock: Clock = Clock()
     gps: Gps = Gps()
     i2c: I2c = I2c()

@@ -260,6 +260,9 @@ class Monitor:
             for sky in self._skies.values():
                 sky.forget_sun()
             touched += self._look_at_clock(at_s)
+        if channel is Channel.FIX:
+            effect = self.requests.watch(self.fix, self._satellite_utc(at_s), at_s)
+            touched += self._watched if effect is Effect.JUDGE_AGAIN else []
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         for sky in self._skies.values():
@@ -280,7 +283,8 @@ class Monitor:
             sky.take_head(self.senses.light(channel), at_s)
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
-        effect = self.requests.take(value, at_s, self.fix, self.is_standing)
+        utc = self._satellite_utc(at_s)
+        effect = self.requests.take(value, at_s, self.fix, self.is_standing, utc)
         if effect is Effect.ACKNOWLEDGE:
             outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
@@ -392,10 +396,15 @@ class Monitor:
             dark=self.dark,
             local=self.local(at_s) if self._by_clock else None,
             modes=self.requests.modes,
+            lifts=self.requests.lifts,
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
             ambient=self.senses.light(Channel.LIGHT_AMBIENT),
             darks=self._darks,
         )
+
+    def _satellite_utc(self, at_s: float) -> datetime | None:
+        """The date where the satellites gave it: a battery clock proves no race's window."""
+        return self.timekeeper.utc(at_s) if self.timekeeper.source == "gps" else None
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
@@ -442,7 +451,7 @@ def build(
         timekeeper=Timekeeper(config.clock.floor),
         alerts=Alerts(),
         events=Events(),
-        requests=Requests(),
+        requests=Requests(unit=config.unit.id, organizers=config.race.organizers),
         time_zone=ZoneInfo(config.unit.time_zone),
         fitted=fitted_channels(config) if fitted is None else fitted,
     )

@@ -208,8 +208,8 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asked for: `action` is one of acknowledge, mark, mode, test, prompt, note,
-    restart; `by` is who asked, as far as it is known."""
+    """What a person asked for: `action` is one of acknowledge, mark, mode, race, test, prompt,
+    note, restart; `by` is who asked, as far as it is known."""
 
     action: str
     argument: str = ""

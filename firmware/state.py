@@ -29,6 +29,8 @@ class State:
     `utc_error_s` is how far off the date may be. `packs` are the zone packs in use, `parts` all
     that is fitted but the receiver and the disk.
     `answered` is the last question (`prompt`) that the rider answered by holding the button.
+    `mode_words` says of each of `modes` who declared it and what is proven. `fix_at_s` is when the
+    speed was measured.
     """
 
     at_s: float
@@ -68,3 +70,5 @@ class State:
     disk: Disk | None = None
     packs: tuple[str, ...] = ()
     parts: tuple[PartSeen, ...] = ()
+    mode_words: tuple[str, ...] = ()
+    fix_at_s: float | None = None

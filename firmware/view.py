@@ -81,6 +81,8 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         disk=disk if isinstance(disk, Disk) else None,
         packs=around.packs if isinstance(around, Surroundings) else (),
         parts=_parts(monitor),
+        mode_words=monitor.requests.mode_words,
+        fix_at_s=None if here is None else monitor.held[Channel.FIX].mono_s,
     )
 
 

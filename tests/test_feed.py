@@ -405,17 +405,18 @@ def test_who_asked_is_what_the_client_says_and_what_the_kernel_knows(
         (b'{"x":' + b"[" * 4000, "not a command: "),
         (
             b'{"do":"explode"}',
-            'do = "explode": must be one of acknowledge, mark, mode, test, prompt, note, restart.',
+            'do = "explode": must be one of acknowledge, mark, mode, race, test, '
+            "prompt, note, restart.",
         ),
         (b'{"do":"restart","argument":"now"}', "restart: argument: takes none."),
         (b'{"do":"note"}', "note: argument: must be the text of the note."),
         (
             b'{"do":"mode","argument":"race"}',
-            'mode: argument = "race": must be NAME on or NAME off.',
+            'mode: argument = "race": must be NAME on or NAME off, and why.',
         ),
         (
             b'{"do":"mode","argument":"race maybe"}',
-            'mode: argument = "race maybe": must be NAME on or NAME off.',
+            'mode: argument = "race maybe": must be NAME on or NAME off, and why.',
         ),
         (
             b'{"do":"note","argument":"a\\u001b[2J"}',

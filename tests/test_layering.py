@@ -31,6 +31,7 @@ LAYERS: dict[str, tuple[int, str]] = {
             f"firmware.{name}"
             for name in (
                 "parts", "sun", "lamps", "notify", "files", "signals", "leash", "gps", "gps.*",
+                "signing", "race_token",
                 "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
                 "buses", "buses.*",
             )
@@ -41,6 +42,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.config_faults": (2, "config"),
     "firmware.config_parts": (2, "config"),
     "firmware.law": (2, "law"),
+    "firmware.law_checks": (2, "law"),
     "firmware.law_places": (2, "law"),
     "firmware.sources": (3, "sources"),
     "firmware.sources.*": (3, "sources"),
@@ -56,6 +58,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.standing": (4, "alerts"),
     "firmware.pulls": (4, "alerts"),
     "firmware.requests": (4, "alerts"),
+    "firmware.modes": (4, "alerts"),
     "firmware.senses": (4, "alerts"),
     "firmware.timekeeper": (4, "alerts"),
     "firmware.outputs": (5, "outputs"),
@@ -104,7 +107,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "gpiozero": ("firmware.buses.pins", "firmware.buses.pins_fake"),
     "ephem": ("firmware.sun",),
     "mcap": ("firmware.journal.*",),
-    "cryptography": ("firmware.journal.seal", "firmware.port.hosts"),
+    "cryptography": ("firmware.journal.seal", "firmware.port.hosts", "firmware.signing"),
     "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
     "cbor2": ("firmware.link.frames", "host_tools.sled"),

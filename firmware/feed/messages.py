@@ -26,7 +26,7 @@ DEFAULT_PATH = Path("/run/sledwarden/feed.sock")
 MAX_COMMAND_BYTES = 4096
 """The longest line that a client may send, without its end of line."""
 
-ACTIONS = ("acknowledge", "mark", "mode", "test", "prompt", "note", "restart")
+ACTIONS = ("acknowledge", "mark", "mode", "race", "test", "prompt", "note", "restart")
 """All that can be asked of the unit."""
 
 MAX_ARGUMENT_LETTERS = 500
@@ -34,7 +34,8 @@ MAX_ARGUMENT_LETTERS = 500
 _FORMS = {  # action -> what its argument must be, for those that have a form; "" takes none
     "acknowledge": "",
     "restart": "",
-    "mode": "NAME on or NAME off",
+    "mode": "NAME on or NAME off, and why",
+    "race": "an organizer's token",
     "note": "the text of the note",
 }
 
@@ -174,7 +175,7 @@ def decode_command(line: bytes) -> Request:
         raise CommandError(f"{do}: argument", "takes none.")
     if form and not argument:
         raise CommandError(f"{do}: argument", f"must be {form}.")
-    if do == "mode" and (len(argument.split()) != 2 or argument.split()[1] not in ("on", "off")):
+    if do == "mode" and (argument.split()[1:2] or [""])[0] not in ("on", "off"):
         raise CommandError(f'mode: argument = "{argument[:40]}"', f"must be {form}.")
     return Request(do, argument, command.by)
 
