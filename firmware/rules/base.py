@@ -62,8 +62,6 @@ class Snapshot:
 
     `head_seen_s` and `tail_seen_s` are up to when light and supply of that lamp are both told.
     `modes` are on; `lifts` are those of them that lift something here and now, each with who says
-    so. Absent, all of them do.
-    `modes` are on; `lifts` are those of them that lift something here and now, each with who says
     so. Absent, all of them do. `dark` is by the dusk and dawn of one law, `darks` by those of each
     law, by their minutes after sunset.
     """
