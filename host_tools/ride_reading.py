@@ -218,6 +218,7 @@ class _LegReader:
         self.leg = leg
         self._last: Record | None = None
         self._stands: Standing | None = None
+        self._is_fix_judged = False
         self._numbers: dict[str, int] = {}
         self._watched = [one.citation for one in leg.clauses.values() if one.kind]
 
@@ -282,6 +283,7 @@ class _LegReader:
                 pass
 
     def _take(self, value: Value, at_s: float) -> None:
+        self._is_fix_judged = isinstance(value, Fix)
         match value:
             case Fix():
                 self._fix(value, at_s)
@@ -319,10 +321,10 @@ class _LegReader:
         return self._numbers[clause]
 
     def _stand(self, at_s: float, now: Standing) -> None:
-        """Takes what holds from here on, the fix of this very instant included."""
+        """Takes what holds from here on, from the fix on that brought it."""
         self._stands = now
         track = self.leg.track
-        if track.at_s and at_s <= track.at_s[-1]:
+        if self._is_fix_judged and at_s <= track.at_s[-1]:
             track.limit_mph[-1], track.margin[-1], track.clause[-1] = self._limit()
         self._state("sun", at_s, now.sun)
         self._state("head lamp", at_s, now.head_lamp)

@@ -129,3 +129,10 @@ def test_a_person_may_have_it_judged_again(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["report", str(folder), "-o", str(out), "--force", *flags])
         assert done.exit_code == 0, done.output
         assert said in out.read_text()
+
+
+def test_a_fix_stands_as_it_was_judged_not_as_what_came_at_its_instant(tmp_path: Path) -> None:
+    # The first fix came before what the map says of its place, which has the same instant.
+    (leg,) = read_ride(find([rides.journal_of(rides.CLEAN, tmp_path / "journal")])).legs
+    assert leg.track.margin[0] == Margin.UNKNOWN
+    assert leg.track.margin[10] == Margin.FREE
