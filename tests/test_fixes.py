@@ -366,7 +366,7 @@ def test_the_walk_of_the_first_places_derives_nothing(ride: Ride) -> None:
     assert ride.gga(36000, 0.0) == []
     assert ride.gga(36001, 17.0) == []
     (fix,) = ride.rmc(36001, 0.1, 17.0, after_s=0.0)
-    assert fix.speed_mps == mps_of_knots(0.1)
+    assert fix.speed_mps == 0.0  # 17 m in a second, where it says 0.1 knots: rest
 
 
 # Errors of place -----------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from statistics import median
 from typing import Literal
 
 from firmware.gps.dates import AGREEING_DATES, Dates
-from firmware.gps.epochs import Assembler, Epoch, distance_m, elapsed_s, paced
+from firmware.gps.epochs import Assembler, Epoch, elapsed_s, paced
 from firmware.gps.nmea import Parser, Sentence
 from firmware.gps.outliers import Motion, OutlierGate, Passage
+from firmware.gps.path import KEPT_S, Path, Rest
 from firmware.readings import Channel, Fix, Missing, Reading, Receiver, Why
 from firmware.signals import Signals
 from firmware.units import mps
@@ -26,6 +27,7 @@ __all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
 RESTART_EPOCHS = 5
 DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
 STANDS_STILL_S = 2.5
+MEASURED_PERIODS = 2.5  # one lost epoch is no reason to derive what the next sentence measures
 NO_SENTENCE_S = 2.0
 NO_SENTENCE_BYTES = 200
 
@@ -38,9 +40,10 @@ class FixSettings:
     recording's). `max_accel_mps2`: no sled passes 15 m/s2, 1.5 g, in a straight line: 0 to 60 mph
     in 1.8 s, where a drag sled on ice needs over 2; the brake rule asks for 3.28. `max_turn_mps2`:
     nor 13 m/s2 in a turn at one speed, and the grip that a turn takes is not there to change the
-    speed. `max_speed_mps`: the fastest snowmobile on record did 94 m/s. At rest: the net
-    displacement over `standstill_s` is under `standstill_m` while the receiver says less than
-    `standstill_speed_mps` (4 knots: a moored boat was seen to "sail" at 3.4).
+    speed. `max_speed_mps`: the fastest snowmobile on record did 94 m/s. At rest: the receiver says
+    less than `standstill_speed_mps` (4 knots: a moored boat was heard at 3.4), and the net
+    displacement over `standstill_s` is under twice `standstill_m`, and it misses where speeds and
+    courses led by more than `miss_share` of itself (`path.Rest`).
     """
 
     floor: date
@@ -55,6 +58,7 @@ class FixSettings:
     standstill_s: float = 5.0
     standstill_m: float = 5.0
     standstill_speed_mps: float = 2.06
+    miss_share: float = 0.45
     source: str = "gps"
 
 
@@ -78,35 +82,7 @@ class EpochReport:
     derived: bool = False
 
 
-class _Path:
-    """The last seconds of a ride: what a speed is derived from, and rest is told by."""
-
-    KEPT_S = 12.0
-
-    def __init__(self) -> None:
-        self._places: deque[tuple[float, float, float]] = deque(maxlen=400)
-
-    def clear(self) -> None:
-        self._places.clear()
-
-    def add(self, at_s: float, lat_deg: float, lon_deg: float) -> None:
-        while self._places and self._places[-1][0] >= at_s:
-            self._places.pop()
-        self._places.append((at_s, lat_deg, lon_deg))
-        while self._places[0][0] < at_s - self.KEPT_S:
-            self._places.popleft()
-
-    def moved(
-        self, at_s: float, lat_deg: float, lon_deg: float, over_s: float
-    ) -> tuple[float, float] | None:
-        """Metres of net displacement and seconds since the newest place that is so old."""
-        for then_s, then_lat, then_lon in reversed(self._places):
-            if at_s - then_s >= over_s - 1e-6:
-                return distance_m(then_lat, then_lon, lat_deg, lon_deg), at_s - then_s
-        return None
-
-
-def _derived(path: _Path, at_s: float, epoch: Epoch) -> tuple[float, float] | None:
+def _derived(path: Path, at_s: float, epoch: Epoch) -> tuple[float, float] | None:
     """Speed from successive positions, and the error that the position's decimals leave in it.
 
     One minute of latitude is 1,852 m: at four decimals a step is 0.19 m, so positions 0.1 s apart
@@ -114,7 +90,7 @@ def _derived(path: _Path, at_s: float, epoch: Epoch) -> tuple[float, float] | No
     """
     step_m = 1852.0 * 10.0**-epoch.decimals
     moved = path.moved(at_s, epoch.lat_deg, epoch.lon_deg, max(0.05, min(4.0 * step_m, 2.0)))
-    if moved is None or moved[1] > _Path.KEPT_S:
+    if moved is None or moved[1] > KEPT_S:
         return None
     return moved[0] / moved[1], step_m / moved[1]
 
@@ -158,7 +134,7 @@ class _Reporter:
         self._settings = settings
         self._dates = Dates(settings.floor, settings.trust_dates, 1)
         self._errors = _Errors(settings)
-        self._path = _Path()
+        self._path = Path()
         self._now_s = 0.0
         self._time_s: float | None = None
 
@@ -220,7 +196,8 @@ class FixTracker:
         )
         self._snapped: tuple[date, date] | None = None
         self._errors = _Errors(settings)
-        self._path = _Path()
+        self._path = Path()
+        self._rest = Rest(settings)
         self._outliers = OutlierGate(settings)
         self._now_s = 0.0  # the timeline: seconds of the sentences' own times since the first
         self._time_s: float | None = None
@@ -231,7 +208,7 @@ class FixTracker:
         self._periods_s: deque[float] = deque(maxlen=5)
         self._period_s: float | None = None
         self._measured_s: float | None = None
-        self._measured_period_s = 2.0
+        self._measured_period_s = 1.2  # before two are known: 3 s
         self._void_epoch = -1
         self._satellites: int | None = None
         self._counted_epoch = -1
@@ -361,7 +338,7 @@ class FixTracker:
         else:
             if self._measured_s is None:
                 self._measured_s = now_s  # the first places of a fix wander, and RMC comes last
-            if 0.0 <= now_s - self._measured_s <= 1.5 * self._measured_period_s:
+            if 0.0 <= now_s - self._measured_s <= MEASURED_PERIODS * self._measured_period_s:
                 # A measured speed comes soon or has just come, and is better than a derived one.
                 self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
                 return None
@@ -390,7 +367,7 @@ class FixTracker:
         else:
             self._count_period(now_s)
         self._accepted_s = now_s
-        self._path.add(now_s, epoch.lat_deg, epoch.lon_deg)
+        self._path.add(now_s, epoch.lat_deg, epoch.lon_deg, epoch.speed_mps, epoch.track_deg)
         utc = self._dates.utc(epoch.date, epoch.time_s)
         if utc is not None and self._dates.snapped not in (None, self._snapped):
             self._snapped = self._dates.snapped
@@ -399,12 +376,8 @@ class FixTracker:
                 *self._snapped
             )
         track_deg = epoch.track_deg
-        if speed_mps < settings.standstill_speed_mps or is_derived:
-            moved = self._path.moved(now_s, epoch.lat_deg, epoch.lon_deg, settings.standstill_s)
-            if moved is not None and moved[0] < settings.standstill_m * max(
-                1.0, moved[1] / settings.standstill_s
-            ):
-                speed_mps, track_deg = 0.0, None
+        if self._rest.judge(self._path, speed_mps, is_derived=is_derived):
+            speed_mps, track_deg = 0.0, None
         return Fix(
             epoch.lat_deg,
             epoch.lon_deg,
