@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from firmware.journal import record, seal, segment
+from firmware.journal import record, seal, segment, stored
 from firmware.journal.folder import Place, Storage
 from firmware.journal.seal import Chain, Key
 from firmware.journal.segment import FOOTER_BYTES, MAGIC, TOPIC_IDS, Message
@@ -47,7 +47,7 @@ def has_good_magic(path: Path) -> bool:
 
 def last_digest(path: Path) -> str:
     """The digest in the last seal of a segment, or nothing where none is whole."""
-    for stamp in reversed(segment.scan(path.read_bytes()).seals):
+    for stamp in reversed(segment.scan(stored.read(path)).seals):
         found = seal.parse(stamp.message.text)
         if found is not None:
             return found.digest

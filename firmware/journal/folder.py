@@ -2,7 +2,9 @@
 
     FOLDER/lock                           held by the unit that writes; its process id
     FOLDER/boots                          the number of the last boot
+    FOLDER/ledger.jsonl                   every boot, every stored segment, what was deleted; signed
     FOLDER/000017-5f0c2a91/000001.mcap    boot 17 by number and the first half of its id; segment 1
+    FOLDER/000016-08d1bb3e/000001.mcap.zst    a closed segment, stored: see stored.py
 
 A boot is one run of the unit, from its start to its stop or to the power cut. Other files in the
 folder are left alone.
@@ -18,9 +20,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from firmware.errors import JournalError
+from firmware.journal import stored
+
+LEDGER = "ledger.jsonl"
 
 _BOOT = re.compile(r"(\d{6,9})-([0-9a-f]{8})")
-_SEGMENT = re.compile(r"(\d{6})\.mcap")
 
 
 class Place(NamedTuple):
@@ -32,9 +36,14 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The segment as it is told: BOOT/SEGMENT, also where the path does not say the folder."""
+        """The segment's file as it is told: BOOT/FILE, also where the path has no folder."""
         whole = Path(os.path.abspath(self.path))  # resolve() would follow a link
         return f"{whole.parent.name}/{whole.name}"
+
+    @property
+    def sealed_name(self) -> str:
+        """What the segment's file was called when it was sealed: the same in every form of it."""
+        return segment_name(self.name)
 
     def is_followed_by(self, other: Place) -> bool:
         """Whether the other's numbers come next after this one's."""
@@ -62,13 +71,18 @@ def beside(folder: Path, ending: str) -> Path:
 def segments(path: Path) -> list[Place]:
     """The segments of a journal's folder, of one boot's, or the one segment that `path` is."""
     if path.is_file():
-        boot, name = _BOOT.fullmatch(path.resolve().parent.name), _SEGMENT.fullmatch(path.name)
+        boot, name = _BOOT.fullmatch(path.resolve().parent.name), stored.NAME.fullmatch(path.name)
         in_place = boot is not None and name is not None
         numbers = (int(boot[1]), int(name[1])) if in_place and boot and name else (0, 0)
         return [Place(*numbers, path)]
     if _BOOT.fullmatch(path.resolve().name):
         return _of_boot(path)
     return [place for boot in boots(path) for place in _of_boot(boot)]
+
+
+def segment_name(name: str) -> str:
+    """The name of a segment's file without what its form adds: it ends in `.mcap`."""
+    return str(stored.raw_path(Path(name)))
 
 
 def boots(folder: Path) -> list[Path]:
@@ -82,8 +96,13 @@ def boots(folder: Path) -> list[Path]:
 
 def _of_boot(folder: Path) -> list[Place]:
     boot = int(folder.resolve().name.split("-")[0])
-    names = ((_SEGMENT.fullmatch(one.name), one) for one in folder.iterdir())
-    return sorted(Place(boot, int(name[1]), one) for name, one in names if name is not None)
+    found: dict[int, list[Path]] = {}
+    for one in folder.iterdir():
+        name = stored.NAME.fullmatch(one.name)
+        if name is not None:
+            found.setdefault(int(name[1]), []).append(one)
+    # The shortest name is the sealed form, which counts where a segment has two.
+    return [Place(boot, at, min(found[at], key=lambda one: len(one.name))) for at in sorted(found)]
 
 
 class Storage:

@@ -7,22 +7,23 @@ from pathlib import Path
 
 from firmware.errors import JournalError
 from firmware.files import refuse_unless_regular
-from firmware.journal import folder, segment
+from firmware.journal import folder, segment, stored
 from firmware.journal.record import POSITION, SEAL, TOPICS, Record, RecordError, Start, decode
 from firmware.journal.segment import Scan
+from firmware.journal.stored import Identity
 
 _TOPIC_OF_ID = dict(enumerate(TOPICS, start=1))
 
 
-def read(path: Path) -> Iterator[tuple[float, Record]]:
+def read(path: Path, identity: Identity | None = None) -> Iterator[tuple[float, Record]]:
     """The records of a segment, of a boot's folder, or of the newest boot of a journal's folder.
 
     Each comes with its `at_s`, in the order of the file, which is the order in which the unit
     judged. A torn end is left out; raises JournalError where a file is no journal, or is damaged
-    before its end.
+    before its end, or is encrypted and `identity` does not open it.
     """
     for place in segments(path):
-        content, found = _scanned(place)
+        content, found = _scanned(place, identity)
         for span in found.chunks:
             for message in segment.unpacked(span.content(content)):
                 topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
@@ -55,24 +56,24 @@ def beside(path: Path, ending: str) -> Path:
     return folder.beside(path, ending)
 
 
-def start(path: Path) -> Start:
+def start(path: Path, identity: Identity | None = None) -> Start:
     """The start record of the first segment that `read` reads."""
-    for _, record in read(path):
+    for _, record in read(path, identity):
         if isinstance(record, Start):
             return record
     raise JournalError(str(path), "has no start record: what wrote it is not known.")
 
 
-def attachments(path: Path) -> dict[str, bytes]:
+def attachments(path: Path, identity: Identity | None = None) -> dict[str, bytes]:
     """The files attached to the first segment: the law packs and the configuration, by name."""
-    _, found = _scanned(segments(path)[0])
+    _, found = _scanned(segments(path)[0], identity)
     return {one.name: one.data for one in found.attachments}
 
 
-def _scanned(path: Path) -> tuple[bytes, Scan]:
+def _scanned(path: Path, identity: Identity | None) -> tuple[bytes, Scan]:
     try:
         refuse_unless_regular(path, "a journal segment", JournalError)
-        content = path.read_bytes()
+        content = stored.read(path, identity)
     except OSError as fault:
         raise JournalError(str(path), f"can't be read: {fault.strerror}.") from fault
     found = segment.scan(content)

@@ -23,6 +23,12 @@ from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Readi
 FORMAT = 1
 """The version of the journal's layout, named in every start record and every seal."""
 
+LAW_FOLDER = "law/"
+CONFIG_TOML = "config.toml"
+CONFIG_JSON = "config.json"
+"""What a segment carries whole: its law packs, the configuration as it was given and as it is in
+force."""
+
 POSITION = "/position"
 SEAL = "/seal"
 
@@ -337,8 +343,8 @@ def _inlined(part: Any, parts: dict[str, Any]) -> Any:
     if "$ref" in part:
         return _inlined(parts[part["$ref"]], parts)
     if "anyOf" in part:
-        (only,) = [one for one in part["anyOf"] if one != {"type": "null"}]
-        return _inlined(only, parts)
+        some = [_inlined(one, parts) for one in part["anyOf"] if one != {"type": "null"}]
+        return some[0] if len(some) == 1 else {"anyOf": some}
     kept = {key: _inlined(one, parts) for key, one in part.items() if (key, one) != _NO_DEFAULT}
     return kept | _enum_type(kept)
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from firmware.errors import JournalError
-from firmware.journal import folder, record, segment
+from firmware.journal import folder, record, segment, stored
 from firmware.journal.segment import MAGIC, SEAL_ID, Message, Scan, Stamp
+from firmware.journal.stored import Identity
 
 if TYPE_CHECKING:  # 33 ms to import, so only the thread that seals or checks pays for it
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -143,7 +144,11 @@ class Key:
 
     def sign(self, seal: Seal) -> Seal:
         """The seal with its signature."""
-        return msgspec.structs.replace(seal, signature=self._private.sign(seal.signed()).hex())
+        return msgspec.structs.replace(seal, signature=self.sign_bytes(seal.signed()))
+
+    def sign_bytes(self, octets: bytes) -> str:
+        """The signature of any bytes, in hex."""
+        return self._private.sign(octets).hex()
 
 
 @dataclass(slots=True)
@@ -206,6 +211,16 @@ class Verdict(StrEnum):
     UNREADABLE = "unreadable"
 
 
+RANK = (
+    Verdict.WHOLE,
+    Verdict.POWER_CUT,
+    Verdict.INCOMPLETE,
+    Verdict.UNREADABLE,
+    Verdict.TAMPERED,
+)
+"""The verdicts from good to bad."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why a segment is not whole: which, the byte where it shows, and what shows."""
@@ -217,8 +232,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """What one segment's seals prove. `records` counts those under a valid seal; `from_ns` and
-    `to_ns` are the times of its first and last message; `digest` is that of its last valid seal."""
+    """What one segment's seals prove. `records` counts those under a valid seal, `events` the
+    events of the whole file; `from_ns` and `to_ns` are the times of its first and last message;
+    `seal` is its last valid one."""
 
     name: str
     verdict: Verdict
@@ -227,6 +243,15 @@ class SegmentReport:
     to_ns: int
     reasons: tuple[Reason, ...] = ()
     seal: Seal | None = None
+    events: int = 0
+
+    def worse(self, verdict: Verdict, what: str, offset: int = 0) -> SegmentReport:
+        """The report with another reason; its verdict is the worse of the two."""
+        return replace(
+            self,
+            verdict=max(self.verdict, verdict, key=RANK.index),
+            reasons=(*self.reasons, Reason(self.name, offset, what)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +284,21 @@ def parse(text: bytes) -> Seal | None:
 
 def is_signed(seal: Seal, public_key: str) -> bool:
     """Whether the seal was signed with this key."""
+    if seal.public_key != public_key:
+        return False
+    return is_signature(seal.signature, seal.signed(), public_key)
+
+
+def is_signature(signature: str, octets: bytes, public_key: str) -> bool:
+    """Whether the signature, in hex, is this key's under these bytes; never raises."""
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # lazy, see above
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # lazy
         Ed25519PublicKey,
     )
 
-    if seal.public_key != public_key:
-        return False
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(bytes.fromhex(seal.signature), seal.signed())
+        key.verify(bytes.fromhex(signature), octets)
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -294,6 +324,7 @@ def check_segment(name: str, content: bytes, public_key: str | None = None) -> S
             found.ending.end_ns,
             reasons,
             seals[-1] if seals else None,
+            found.ending.events,
         )
 
     for stamp in found.seals:
@@ -398,15 +429,6 @@ def _records_before(content: bytes, found: Scan, offset: int) -> int:
     return sum(message.topic_id not in apart for message in messages)
 
 
-_RANK = (
-    Verdict.WHOLE,
-    Verdict.POWER_CUT,
-    Verdict.INCOMPLETE,
-    Verdict.UNREADABLE,
-    Verdict.TAMPERED,
-)
-
-
 def check(path: Path, public_key: str | None = None) -> Report:
     """What the seals of a segment, of a boot or of a whole journal folder prove.
 
@@ -419,7 +441,11 @@ def check(path: Path, public_key: str | None = None) -> Report:
     return check_places(places, public_key)
 
 
-def check_places(places: Iterable[folder.Place], public_key: str | None = None) -> Report:
+def check_places(
+    places: Iterable[folder.Place],
+    public_key: str | None = None,
+    identity: Identity | None = None,
+) -> Report:
     """What the seals of these segments of one journal prove; each is read once, in this order."""
     reports: list[SegmentReport] = []
     key = public_key
@@ -427,9 +453,10 @@ def check_places(places: Iterable[folder.Place], public_key: str | None = None) 
     for place in places:
         name = place.name
         try:
-            one = check_segment(name, place.path.read_bytes(), key)
-        except OSError as fault:
-            why = Reason(name, 0, f"can't be read: {fault.strerror}")
+            one = check_segment(name, stored.read(place.path, identity), key)
+        except (OSError, JournalError) as fault:
+            what = f"can't be read: {fault.strerror}" if isinstance(fault, OSError) else fault.what
+            why = Reason(name, 0, what)
             reports.append(SegmentReport(name, Verdict.UNREADABLE, 0, 0, 0, (why,)))
             continue
         if one.seal is not None:
@@ -439,7 +466,7 @@ def check_places(places: Iterable[folder.Place], public_key: str | None = None) 
         reports.append(one)
     first = next((one.seal for one in reports if one.seal is not None), None)
     return Report(
-        verdict=max((one.verdict for one in reports), key=_RANK.index, default=Verdict.UNREADABLE),
+        verdict=max((one.verdict for one in reports), key=RANK.index, default=Verdict.UNREADABLE),
         unit=first.unit if first else "",
         public_key=key or "",
         is_key_given=public_key is not None,
@@ -465,12 +492,4 @@ def _in_row(
         fault, verdict = "was not sealed after the segment before it", Verdict.TAMPERED
     else:
         fault, verdict = "a segment before it is missing", Verdict.INCOMPLETE
-    return SegmentReport(
-        one.name,
-        max(one.verdict, verdict, key=_RANK.index),
-        one.records,
-        one.from_ns,
-        one.to_ns,
-        (*one.reasons, Reason(one.name, 0, fault)),
-        one.seal,
-    )
+    return one.worse(verdict, fault)

@@ -204,6 +204,11 @@ class Ending:
         copies = self.counts.get(SEAL_ID, 0) + self.counts.get(TOPIC_IDS[record.POSITION], 0)
         return self.messages - copies
 
+    @property
+    def events(self) -> int:
+        """Messages that a person looks for first: events, and pulls of the tether."""
+        return sum(self.counts.get(TOPIC_IDS[topic], 0) for topic in ("/event", "/pull"))
+
     def take_attachment(self, offset: int, length: int, one: Attachment) -> None:
         self.attachment_indexes.append(
             _written(

@@ -21,9 +21,10 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import JournalError
-from firmware.journal import finish, folder, segment
+from firmware.journal import finish, folder, ledger, segment, stored
 from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, before_step, contents, ns
-from firmware.journal.folder import Lock, Place, Storage, beside
+from firmware.journal.folder import LEDGER, Lock, Place, Storage, beside
+from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Gap, Record, Start, encode, topic_of
 from firmware.journal.seal import Key, Kind
@@ -94,10 +95,12 @@ class Journal:
         on_change: Callable[[Health], None] | None = None,
         is_patient: bool = False,
         storage: Storage | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         """`on_change` is called from the journal's thread when the trouble, the losses or the
         notices change, and every 10 s; it must not block. `key_path` is FOLDER.key unless given.
-        `is_patient`: `put` waits for room instead of losing (a replay, never the unit)."""
+        `is_patient`: `put` waits for room instead of losing (a replay, never the unit). `keeper`
+        stores what is closed and keeps the ledger; without it, segments stay as they are sealed."""
         self._folder = folder
         digests = {name: hashlib.sha256(body).hexdigest() for name, body in attachments}
         self._start = replace(start, boot_id=start.boot_id or uuid.uuid4().hex, attachments=digests)
@@ -108,6 +111,7 @@ class Journal:
         self._on_change = on_change
         self._is_patient = is_patient
         self._storage = storage or Storage()
+        self._keeper = keeper
         self._lock = Lock(folder)
         self._period_s = max(SHORTEST_COMMIT_S, clock.real_s(COMMIT_S))
 
@@ -121,6 +125,7 @@ class Journal:
         self._wake = threading.Event()
         self._safe = threading.Condition()
         self._closing: tuple[float, str] | None = None
+        self._has_ended = False
         self._acknowledged = Acknowledged()
         self._free = 0.0
         self._thread: threading.Thread | None = None
@@ -240,7 +245,7 @@ class Journal:
         if self._thread is None:
             return False
         self._thread.join(timeout_s)
-        return not self._thread.is_alive() and not self._trouble
+        return self._has_ended and not self._trouble
 
     # From here on: the journal's thread.
 
@@ -266,7 +271,9 @@ class Journal:
             self._wake.clear()
         if self._segment is not None:
             self._segment.abandon()
-        self._lock.free()
+        self._has_ended = True
+        if self._keeper is None or self._keeper.stop():
+            self._lock.free()  # else the end of the process frees it
 
     def _drain(self) -> None:
         with self._guard:
@@ -308,10 +315,14 @@ class Journal:
     def _commit(
         self, to: OpenSegment, chunks: Sequence[bytes], publish_ns: int, kind: Kind | None
     ) -> None:
-        size = self._kept_bytes + to.end + sum(map(len, chunks))
+        size = self._closed_bytes + to.end + sum(map(len, chunks))
         if self._quota_bytes is not None and size > self._quota_bytes:
             raise OSError(EDQUOT, os.strerror(EDQUOT), str(self._folder))
         to.commit(chunks, publish_ns, kind)
+
+    @property
+    def _closed_bytes(self) -> int:
+        return self._kept_bytes if self._keeper is None else self._keeper.kept_bytes
 
     def _run_before_roll(self) -> int:
         """How many items of the batch belong into the open segment; 0 when it must end first."""
@@ -349,9 +360,11 @@ class Journal:
         self._given_up = None
         newest = max((place.boot for place in places), default=0)
         for index, place in enumerate(places):
+            if stored.form_of(place.path) != stored.RAW:
+                continue  # it was whole before it was stored
             is_suspect = place.boot == newest or not finish.has_good_magic(place.path)
             if is_suspect and not finish.has_good_ending(place.path):
-                before = finish.last_digest(places[index - 1].path) if index else ""
+                before = self._digest_of(places[index - 1]) if index else ""
                 self._notices.append(
                     finish.finish(
                         place,
@@ -364,8 +377,18 @@ class Journal:
                     )
                 )
         if places:
-            self._digest = finish.last_digest(places[-1].path) or self._digest
+            self._digest = self._digest_of(places[-1]) or self._digest
         self._kept_bytes = sum(place.path.stat().st_size for place in places)
+        if self._keeper is not None:
+            self._keeper.begin(key)
+
+    def _digest_of(self, place: Place) -> str:
+        """The digest of a segment's last seal; of a stored one as the ledger has it."""
+        if stored.form_of(place.path) != stored.RAW:
+            known = ledger.digest_of(self._folder / LEDGER, place.boot, place.segment)
+            if known or stored.form_of(place.path) == stored.LOCKED:
+                return known
+        return finish.last_digest(place.path)
 
     def _begun(self, home: Path) -> OpenSegment:
         """The next segment; it is dated if any record of the batch is."""
@@ -392,6 +415,8 @@ class Journal:
             self._key,
             self._storage,
         )
+        if self._keeper is not None:
+            self._keeper.began(start, one.digest, one.path, one.end_ns)
         self._begun_at_s = self._sealed_at_s = at_s
         self._is_begun_dated = self._dating.pair is not None
         return one
@@ -408,6 +433,8 @@ class Journal:
         self._digest = one.digest
         one.finish()
         self._kept_bytes += one.path.stat().st_size
+        if self._keeper is not None:
+            self._keeper.closed(one.path, one.end_ns)
 
     def _end(self, at_s: float, why: str) -> None:
         with self._guard:
@@ -447,7 +474,7 @@ class Journal:
             return 0.0
         free = room.f_bavail * room.f_frsize
         if self._quota_bytes is not None:
-            used = self._kept_bytes + (self._segment.end if self._segment is not None else 0)
+            used = self._closed_bytes + (self._segment.end if self._segment is not None else 0)
             free = min(free, max(0, self._quota_bytes - used))
         return round(free / MB, 1)
 
