@@ -6,7 +6,6 @@ Nothing is decided here: this is where all parts are made and handed to each oth
 from __future__ import annotations
 
 import argparse
-import hashlib
 import logging
 import os
 import signal
@@ -18,8 +17,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from firmware import __version__, leash
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
@@ -27,9 +24,9 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError, UsageError, ZoneError
-from firmware.journal.record import Start
+from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.writer import Journal
-from firmware.law import Law, path_of
+from firmware.law import Law
 from firmware.law import load as load_law
 from firmware.maps.packs import Pack
 from firmware.monitor import build
@@ -210,9 +207,14 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
         )
         journal = Journal(
             plan.journal,
-            _start_record(plan, speed),
+            start_of(
+                plan.config,
+                plan.law_words,
+                clock_speed=speed,
+                note=f"simulated: {plan.drive.path.name}" if plan.drive else "",
+            ),
             clock,
-            attachments=_attachments(plan),
+            attachments=attachments_of(plan.config, plan.law_words, plan.config_bytes),
             quota_mb=plan.config.journal.quota_mb,
             on_change=unit.post_journal_health,
         )
@@ -263,35 +265,6 @@ def _listen_to_signals(unit: Unit) -> None:
 
     for number in ENDINGS:
         signal.signal(number, end)
-
-
-def _start_record(plan: Plan, speed: float) -> Start:
-    return Start(
-        unit=plan.config.unit.id,
-        software=f"sledwarden {__version__}",
-        vehicle=plan.config.unit.vehicle,
-        laws=plan.law_words,
-        packs={Path(pack).name: _digest(Path(pack)) for pack in plan.config.zones.packs},
-        clock_speed=speed,
-        note=f"simulated: {plan.drive.path.name}" if plan.drive else "",
-    )
-
-
-def _attachments(plan: Plan) -> list[tuple[str, bytes]]:
-    """What each segment carries whole: the laws, the configuration's text as it was given, and as
-    it is in force with its defaults and what the drive's header changed."""
-    laws = [(f"law/{path_of(word).name}", path_of(word).read_bytes()) for word in plan.law_words]
-    given = [("config.toml", plan.config_bytes)] if plan.config_bytes else []
-    return [*laws, *given, ("config.json", msgspec.json.encode(plan.config))]
-
-
-def _digest(path: Path) -> str:
-    """SHA-256 of a zone pack's file; empty where it can't be read, which its source will tell."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ file renamed over one takes it away from every program. So only regular files pa
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -50,6 +51,12 @@ def whole(path: Path, wanted: str, most_bytes: int, fault: Fault = SledwardenErr
             str(path), f"is too long: {wanted} of at most {most_bytes:,} bytes was expected."
         )
     return octets
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file in hex, piece by piece; raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def refuse_to_replace(path: Path, fault: Fault = SledwardenError) -> None:

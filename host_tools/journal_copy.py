@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
-
-from firmware import __version__
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.errors import JournalError
 from firmware.findings import Anchor, Finding, Standing
-from firmware.journal.record import Start
+from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.writer import Journal
-from firmware.law import path_of
 from firmware.monitor import Monitor
 from firmware.readings import Reading
-from host_tools.journals import CONFIG_JSON
 from host_tools.replaying import Told
 
 _CLOSE_S = 60.0
@@ -39,24 +33,12 @@ class JournalCopy:
         self._core = core
         self._last_s = 0.0
         self._keys = tempfile.TemporaryDirectory()
-        words: Sequence[str] = () if config.unit.law == "auto" else config.unit.law
-        start = Start(
-            unit=config.unit.id,
-            software=f"sledwarden {__version__} replay",
-            vehicle=config.unit.vehicle,
-            laws=tuple(words),
-            packs={Path(pack).name: _digest(Path(pack)) for pack in config.zones.packs},
-            note=note,
-        )
-        attachments = [
-            *((f"law/{path_of(word).name}", path_of(word).read_bytes()) for word in words),
-            (CONFIG_JSON, msgspec.json.encode(config)),
-        ]
+        laws: Sequence[str] = () if config.unit.law == "auto" else config.unit.law
         self._journal = Journal(
             folder,
-            start,
+            start_of(config, laws, writer="replay", note=note),
             Clock(),
-            attachments=attachments,
+            attachments=attachments_of(config, laws),
             key_path=Path(self._keys.name) / "key",
             is_patient=True,
         )
@@ -90,8 +72,3 @@ class JournalCopy:
         self._keys.cleanup()
         if not is_safe and fault is None:
             raise JournalError(str(self._folder), f"the journal could not be written ({trouble}).")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

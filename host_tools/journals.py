@@ -17,17 +17,21 @@ from firmware.errors import JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Pull, Standing
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
-from firmware.journal.record import Close, Gap, Record, Start
+from firmware.journal.record import (
+    CONFIG_JSON,
+    CONFIG_TOML,
+    LAW_FOLDER,
+    Close,
+    Gap,
+    Record,
+    Start,
+)
 from firmware.journal.redating import Anchors
 from firmware.law import Law
 from firmware.maps.packs import Pack
 from firmware.readings import Channel, Fix, Reading
 from firmware.sources.drive import every_sensor, with_modes, with_surroundings
 from host_tools.replaying import Told
-
-CONFIG_TOML = "config.toml"
-CONFIG_JSON = "config.json"
-"""The whole configuration as it was in force, where the writer attached it."""
 
 Judged = Finding | Alert | Event
 
@@ -178,7 +182,7 @@ def laws_in(attached: dict[str, bytes]) -> list[Law]:
     return [
         law.parse(octets, name)
         for name, octets in attached.items()
-        if name.startswith("law/") and name.endswith(".toml")
+        if name.startswith(LAW_FOLDER) and name.endswith(".toml")
     ]
 
 
