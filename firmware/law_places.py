@@ -70,7 +70,7 @@ def _entry_faults(kind: str, entry: Entry | None) -> Iterator[str]:
         yield "entry: must name the kinds of zone of a zone_entry clause."
     if entry is None:
         return
-    yield from _unknown((*entry.kinds, *entry.crossing))
+    yield from _unknown("entry", (*entry.kinds, *entry.crossing))
     for key, value in (("line_ft", entry.line_ft), ("crossing_ft", entry.crossing_ft)):
         yield from _width_fault(key, value)
 
@@ -80,7 +80,7 @@ def _sign_faults(kind: str, signs: Signs | None) -> Iterator[str]:
         yield "signs: must name the kinds of sign of a stop clause."
     if signs is None:
         return
-    yield from _unknown((*signs.stop, *signs.give_way))
+    yield from _unknown("signs", (*signs.stop, *signs.give_way))
     yield from _width_fault("within_ft", signs.within_ft)
 
 
@@ -94,10 +94,10 @@ def _season_faults(season: Season | None) -> Iterator[str]:
             yield f"season: {key} = {day}: must be a month and a day, like 12-01."
 
 
-def _unknown(kinds: tuple[str, ...]) -> Iterator[str]:
+def _unknown(key: str, kinds: tuple[str, ...]) -> Iterator[str]:
     for kind in kinds:
         if kind not in KINDS:
-            yield f"kind of zone {kind}: must be one of {', '.join(sorted(KINDS))}."
+            yield f"{key}: kind of zone {kind}: must be one of {', '.join(sorted(KINDS))}."
 
 
 def _width_fault(key: str, value: float) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pytest
 from firmware import config, law
 from firmware.errors import LawError
 from firmware.law import Law
+from firmware.law_faults import UNITS
 from firmware.parts import PARTS
 from firmware.requests import MODES
 
@@ -58,6 +59,13 @@ def test_a_law_is_named_by_its_word_or_by_a_path(tmp_path: Path) -> None:
     )
 
 
+def test_the_word_of_a_state_brings_the_packs_that_go_with_it(tmp_path: Path) -> None:
+    assert law.words_of(["wi"]) == ("wi", "wi_act311", "wi_trans305")
+    assert law.words_of(["wi_trans305", "wi"]) == ("wi_trans305", "wi", "wi_act311")
+    assert law.words_of([f"{tmp_path}/wi.toml"]) == (f"{tmp_path}/wi.toml",)
+    assert [one.id for one in law.load_all(["wi"])] == ["wi", "wi_act311", "wi_trans305"]
+
+
 def test_a_law_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(LawError) as refused:
         law.load("zz")
@@ -88,55 +96,57 @@ def test_the_modes_that_a_law_speaks_of_are_those_that_can_be_set() -> None:
         pytest.param(
             'lifted_by = ["race"]',
             'lifted_buy = ["race"]',
-            "[350.10(1)(gm)] Object contains unknown field `lifted_buy`.",
+            "line 20: [350.10(1)(gm)] lifted_buy: there is no such key: did you mean lifted_by?",
             id="unknown key",
         ),
         pytest.param(
             "limit = { value = 55 }",
             'limit = { value = "55" }',
-            "[350.10(1)(gm)] Expected `float`, got `str` - at `$.limit.value`.",
+            "line 19: [350.10(1)(gm)] limit.value: expected `float`, got `str`.",
             id="wrong type",
         ),
         pytest.param(
             "limit = { value = 55 }",
             'limit = { value = 55, unit = "knots" }',
-            "[350.10(1)(gm)] Invalid enum value 'knots' - at `$.limit.unit`.",
+            "line 19: [350.10(1)(gm)] limit.unit: invalid enum value 'knots'.",
             id="unknown unit",
         ),
         pytest.param(
             "limit = { value = 55 }\n",
             "",
-            "[350.10(1)(gm)] limit: must be there for a clause on speed.",
+            "line 7: [350.10(1)(gm)] limit: must be there for a clause on speed.",
             id="missing limit",
         ),
         pytest.param(
             "limit = { value = 55 }",
             "limit = { value = nan }",
-            "[350.10(1)(gm)] limit = nan: must be above 0 and at most 200.",
+            "line 19: [350.10(1)(gm)] limit = nan: must be above 0 and at most 200.",
             id="limit that is no number",
         ),
         pytest.param(
             "limit = { value = 55 }",
             "limit = { value = 0 }",
-            "[350.10(1)(gm)] limit = 0.0: must be above 0 and at most 200.",
+            "line 19: [350.10(1)(gm)] limit = 0.0: must be above 0 and at most 200.",
             id="limit of zero",
         ),
         pytest.param(
             'kind = "tether"',
             'kind = "teher"',
-            f"[350.09(9)] kind = teher: must be one of {', '.join(sorted(PARTS['rule']))}.",
+            "line 116: [350.09(9)] kind = teher: must be one of "
+            + ", ".join(sorted(PARTS["rule"]))
+            + ".",
             id="unknown kind of clause",
         ),
         pytest.param(
             'kind = "zone_speed"',
             'kind = "lamp"',
-            "[350.10(1)(g)] lamp: must be head or tail for a lamp clause.",
+            "line 26: [350.10(1)(g)] lamp: must be head or tail for a lamp clause.",
             id="wrong kind of clause",
         ),
         pytest.param(
             'kinds = ["dwelling"]',
             'kinds = ["dweling"]',
-            "[350.10(1)(g)] kind of zone dweling: must be one of "
+            "line 41: [350.10(1)(g)] near: kind of zone dweling: must be one of "
             + ", ".join(sorted(law.KINDS))
             + ".",
             id="unknown kind of zone",
@@ -144,98 +154,174 @@ def test_the_modes_that_a_law_speaks_of_are_those_that_can_be_set() -> None:
         pytest.param(
             "within_ft = 150",
             "within_ft = -150",
-            "[350.10(1)(g)] within_ft = -150.0: must be above 0 and at most 5000.",
+            "line 41: [350.10(1)(g)] within_ft = -150.0: must be above 0 and at most 5000.",
             id="distance below zero",
         ),
         pytest.param(
             "within_ft = 150",
             "within_ft = nan",
-            "[350.10(1)(g)] within_ft = nan: must be above 0 and at most 5000.",
+            "line 41: [350.10(1)(g)] within_ft = nan: must be above 0 and at most 5000.",
             id="distance that is no number",
         ),
         pytest.param(
             "from_time = 22:30:00\n",
             "",
-            "[350.10(1)(g)] from_time and to_time: must be there where when = clock.",
+            "line 26: [350.10(1)(g)] from_time and to_time: must be there where when = clock.",
             id="missing time",
         ),
         pytest.param(
             "from_time = 22:30:00",
             'from_time = "22:30:00Z"',
-            "[350.10(1)(g)] from_time and to_time: must be local times, without a zone.",
+            "line 38: [350.10(1)(g)] from_time and to_time: must be local times, without a zone.",
             id="time with a zone",
         ),
         pytest.param(
             "to_time = 07:00:00",
             "to_time = 22:30:00",
-            "[350.10(1)(g)] from_time and to_time: must differ.",
+            "line 38: [350.10(1)(g)] from_time and to_time: must differ.",
             id="empty window",
         ),
         pytest.param(
             'lifted_by = ["race"]',
             'lifted_by = ["rase"]',
-            "[350.10(1)(gm)] Invalid enum value 'rase' - at `$.lifted_by[0]`.",
+            "line 20: [350.10(1)(gm)] lifted_by[0]: invalid enum value 'rase'.",
             id="unknown mode that lifts",
         ),
         pytest.param(
             'demanded_by = ["race"]',
             'demanded_by = ["rase"]',
-            "[350.09(9)] Invalid enum value 'rase' - at `$.demanded_by[0]`.",
+            "line 117: [350.09(9)] demanded_by[0]: invalid enum value 'rase'.",
             id="unknown mode that demands",
         ),
         pytest.param(
             'applies_to = "snowmobile"',
             'applies_to = "snowmobil"',
-            "[350.10(1)(gm)] applies_to = snowmobil: must be one of snowmobile, "
+            "line 12: [350.10(1)(gm)] applies_to = snowmobil: must be one of snowmobile, "
             "low_speed_vehicle, motor_vehicle for a clause that is judged.",
             id="unknown vehicle",
         ),
         pytest.param(
             'when = "darkness"\nlamp = "head"',
             'when = "clock"\nfrom_time = 22:00:00\nto_time = 23:00:00\nlamp = "head"',
-            "[350.09(2)(b)] when = clock: a lamp clause is judged in darkness or always.",
+            "line 80: [350.09(2)(b)] when = clock: a lamp clause is judged in darkness or always.",
             id="lamp by the clock",
         ),
         pytest.param(
             'when = "clock"',
             'when = "darkness"',
-            "[350.10(1)(g)] when = darkness: a zone_speed clause is judged always or by the clock.",
+            "line 37: [350.10(1)(g)] when = darkness: a zone_speed clause is judged always or "
+            "by the clock.",
             id="zone by the sun",
         ),
         pytest.param(
             'demanded_by = ["race"]',
             'demanded_by = ["race"]\nwhen = "darkness"',
-            "[350.09(9)] when = darkness: a tether clause is judged always.",
+            "line 118: [350.09(9)] when = darkness: a tether clause is judged always.",
             id="tether by the sun",
         ),
         pytest.param(
             'coverage = "MONITORED"',
             'coverage = "INSPECTED"',
-            "[350.10(1)(gm)] kind = speed_limit: only MONITORED and ZONE clauses have a kind.",
+            "line 17: [350.10(1)(gm)] kind = speed_limit: only MONITORED and ZONE clauses "
+            "have a kind.",
             id="kind of an inspected clause",
         ),
         pytest.param(
             'coverage = "MONITORED"',
             'coverage = "MONITRED"',
-            "[350.10(1)(gm)] Invalid enum value 'MONITRED' - at `$.coverage`.",
+            "line 13: [350.10(1)(gm)] coverage: invalid enum value 'MONITRED'.",
             id="unknown coverage",
         ),
         pytest.param(
             'citation = "350.10(1)(gm)"',
             'citation = "350.10(1)(g)"',
-            "[350.10(1)(g)] stands twice: each citation must stand once.",
+            "line 26: [350.10(1)(g)] stands twice: each citation must stand once.",
             id="double citation",
         ),
         pytest.param(
             'citation = "350.10(3)"\n',
             "",
-            "[clause 7] Object missing required field `citation`.",
+            "line 119: [clause 7] citation: is missing.",
             id="no citation",
+        ),
+        pytest.param(
+            '{ op = "<=", value = 150,',
+            '{ op = "=<", value = 150,',
+            "line 44: [350.10(1)(g)] numbers[1].op = =<: must be one of "
+            "<, <=, ==, !=, >=, >, from, to.",
+            id="unknown sign",
+        ),
+        pytest.param(
+            'value = 150, unit = "ft"',
+            'value = 150, unit = "feet"',
+            "line 44: [350.10(1)(g)] numbers[1].unit = feet: must be one of "
+            + ", ".join(sorted(UNITS))
+            + ".",
+            id="unknown unit of a figure",
+        ),
+        pytest.param(
+            'value = 150, unit = "ft"',
+            'value = inf, unit = "ft"',
+            "line 44: [350.10(1)(g)] numbers[1].value = inf: must be a number from 0 up.",
+            id="figure without end",
+        ),
+        pytest.param(
+            'value = 150, unit = "ft"',
+            'value = "150", unit = "ft"',
+            "line 44: [350.10(1)(g)] numbers[1].value = 150: must be a number from 0 up.",
+            id="figure in quotes",
+        ),
+        pytest.param(
+            'value = "22:30"',
+            'value = "10:30 p.m."',
+            "line 45: [350.10(1)(g)] numbers[2].value = 10:30 p.m.: must be a time in quotes, "
+            'like "22:30".',
+            id="time of another form",
+        ),
+        pytest.param(
+            'value = "1970-02-12"',
+            'value = "1970-02-30"',
+            "line 103: [350.09(3)] numbers[2].value = 1970-02-30: must be a date in quotes, "
+            'like "1994-05-07".',
+            id="day that is none",
+        ),
+        pytest.param(
+            'of = "distance to a dwelling"',
+            'of = ""',
+            "line 44: [350.10(1)(g)] numbers[1].of: must say what the figure is of.",
+            id="figure of nothing",
+        ),
+        pytest.param(
+            'title = "Night speed"',
+            'title = " "',
+            "line 9: [350.10(1)(gm)] title: must have words.",
+            id="no words",
+        ),
+        pytest.param(
+            'plain = "After dark, not faster than 55 mph."',
+            f'plain = "{"x" * 97}"',
+            "line 10: [350.10(1)(gm)] plain: must be one line of at most 96 letters.",
+            id="too long for a line",
+        ),
+        pytest.param(
+            'source = "000_2976922b8616f3d7.txt:69"',
+            'source = "the statute"',
+            "line 16: [350.10(1)(gm)] source = the statute: must be a text's file and line, or an "
+            "address.",
+            id="source that leads nowhere",
+        ),
+        pytest.param(
+            'source = "000_2976922b8616f3d7.txt:69"',
+            'source = "000_2976922b8616f3d7.txt:69"\nin_force_from = 2026-01-01\n'
+            "in_force_to = 2025-12-31",
+            "line 18: [350.10(1)(gm)] in_force_to = 2025-12-31: must not be before "
+            "in_force_from = 2026-01-01.",
+            id="in force for no day",
         ),
         pytest.param(
             'jurisdiction = "US-WI"\n',
             "",
-            "Object missing required field `jurisdiction`.",
+            "line 1: jurisdiction: is missing.",
             id="missing head",
         ),
     ],
@@ -253,10 +339,10 @@ def test_all_faults_are_told_at_once() -> None:
         "within_ft = 100", "within_ft = 0"
     )
     assert faults_of(text) == [
-        "Object missing required field `jurisdiction`.",
-        "[350.10(1)(gm)] Expected `float`, got `str` - at `$.limit.value`.",
-        "[350.10(1)(i)] within_ft = 0.0: must be above 0 and at most 5000.",
-        "[350.09(2)(b)] Invalid enum value 'heat' - at `$.lamp`.",
+        "line 1: jurisdiction: is missing.",
+        "line 18: [350.10(1)(gm)] limit.value: expected `float`, got `str`.",
+        "line 61: [350.10(1)(i)] within_ft = 0.0: must be above 0 and at most 5000.",
+        "line 80: [350.09(2)(b)] lamp: invalid enum value 'heat'.",
     ]
 
 
@@ -281,7 +367,13 @@ def test_a_pack_without_clauses_is_refused(clauses: str) -> None:
 
 
 def test_an_empty_file_is_no_law() -> None:
-    assert faults_of("") == ["Object missing required field `id`."]
+    assert faults_of("") == [
+        "line 1: id: is missing.",
+        "line 1: title: is missing.",
+        "line 1: jurisdiction: is missing.",
+        "line 1: checked_on: is missing.",
+        "line 1: clause: there must be at least one.",
+    ]
 
 
 @pytest.mark.parametrize("path", [SAMPLE, *law.FOLDER.glob("*.toml")], ids=lambda path: path.stem)

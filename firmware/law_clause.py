@@ -1,0 +1,114 @@
+"""What a clause is: one paragraph of a law, as data."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from firmware.law_places import Entry, Season, Signs
+from firmware.units import metres
+
+Coverage = Literal["MONITORED", "ZONE", "INSPECTED", "MODE", "INFORM", "OUT"]
+COVERAGES: tuple[str, ...] = get_args(Coverage)
+Mode = Literal["race", "maker_test", "family_land"]
+
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+"""What a rider may declare, where a law lifts or demands something for it."""
+
+RoadPart = Literal[
+    "jurisdiction", "connecting", "signals", "barred", "authorized", "prohibited", "allowed"
+]
+ROAD_PARTS: Final[tuple[str, ...]] = get_args(RoadPart)
+"""What a road_network clause judges: the road's limit and who maintains it; a connecting highway;
+crossing a state trunk or connecting highway; crossing one that may never be crossed; that nothing
+else is allowed; an ordinance that prohibits; an ordinance that allows."""
+
+PLAIN_LETTERS: Final = 96
+"""The most of what a rider is told of a paragraph: one line."""
+
+VEHICLES: Final = ("snowmobile", "low_speed_vehicle", "motor_vehicle")
+"""What a clause that is judged may bind; one of them is the unit's own."""
+
+
+SPEED_KINDS: Final = ("speed_limit", "zone_speed", "road_speed")
+
+
+class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure of a paragraph: `in_text` is false where it is derived or from an outside rule."""
+
+    op: str
+    value: float | str
+    unit: str
+    of: str
+    in_text: bool = True
+
+
+class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A speed limit; passed only when *exceeded*, so the figure itself still keeps it."""
+
+    value: float
+    unit: Literal["mph", "km/h"] = "mph"
+
+
+class Near(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The things whose neighbourhood a clause speaks of, and how far that reaches: in feet or, in
+    a law that counts so, in metres."""
+
+    kinds: tuple[str, ...]
+    within_ft: float | None = None
+    within_m: float | None = None
+
+    @property
+    def reach_m(self) -> float:
+        """The distance in metres, whichever way the law writes it."""
+        return self.within_m if self.within_m is not None else metres(self.within_ft or 0.0)
+
+
+class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One paragraph: what it asks, of whom, and how the unit covers it.
+
+    `kind` names the rule that judges it live; paragraphs that are not judged live have none.
+    `when` says at which hours it applies: `darkness` by the sun and the light, `clock` from
+    `from_time` to `to_time` of local civil time (past midnight where `to_time` is the earlier).
+    Where there is a `season`, it holds on those days alone.
+    `lifted_by` are the modes that lift it; `demanded_by` are the modes that alone demand it.
+    `in_force_from` and `in_force_to` are the days of its wording, where the text tells them; they
+    are told, and no verdict hangs on them.
+    """
+
+    citation: str
+    title: str
+    plain: str
+    requirement: str
+    applies_to: str
+    coverage: Coverage
+    how: str
+    source: str
+    numbers: tuple[Number, ...] = ()
+    exemptions: tuple[str, ...] = ()
+    in_force_from: date | None = None
+    in_force_to: date | None = None
+    kind: str = ""
+    when: Literal["always", "darkness", "clock"] = "always"
+    sun_offset_min: int = 30
+    from_time: time | None = None
+    to_time: time | None = None
+    limit: Limit | None = None
+    limit_from: Literal["", "keep_moving", "posted"] = ""
+    posted_over: float | None = None
+    posted_up_to: float | None = None
+    accuses: bool = True
+    near: tuple[Near, ...] = ()
+    on: str = ""
+    entry: Entry | None = None
+    signs: Signs | None = None
+    season: Season | None = None
+    lamp: Literal["", "head", "tail"] = ""
+    road: RoadPart | Literal[""] = ""
+    reach_ft: float | None = None
+    notice: str = ""
+    under_age: int | None = None
+    lifted_by: tuple[Mode, ...] = ()
+    demanded_by: tuple[Mode, ...] = ()
