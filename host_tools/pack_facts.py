@@ -57,7 +57,7 @@ def _facts(path: Path, digest: str, file: sqlite3.Connection) -> PackFacts:
     ).fetchone()
     return PackFacts(
         pack=str(path),
-        layout=layout[0] if layout else "",
+        layout=layout[0].split(", of ")[0] if layout else "",
         size_bytes=path.stat().st_size,
         sha256=digest,
         features=sum(kinds.values()),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from firmware.maps.packs import ID_INDEX
+
 VERSION: Final = 10300  # PRAGMA user_version of GeoPackage 1.3
 
 _WGS84: Final = (
@@ -49,7 +51,7 @@ BEFORE: Final = (
     """CREATE TABLE features (
         fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom GEOMETRY,
         kind TEXT NOT NULL, id TEXT NOT NULL, name TEXT,
-        source TEXT, licence TEXT, dated TEXT, confidence TEXT
+        source TEXT, licence TEXT, dated TEXT, confidence TEXT, attributes TEXT
     )""",
     "INSERT INTO gpkg_geometry_columns VALUES ('features', 'geom', 'GEOMETRY', 4326, 0, 0)",
     """INSERT INTO gpkg_extensions VALUES ('features', 'geom', 'gpkg_rtree_index',
@@ -57,8 +59,31 @@ BEFORE: Final = (
     "CREATE VIRTUAL TABLE rtree_features_geom USING rtree(id, minx, maxx, miny, maxy)",
 )
 
-FEATURE: Final = "INSERT INTO features VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FEATURE: Final = "INSERT INTO features VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 OUTLINE: Final = "INSERT INTO rtree_features_geom VALUES (?, ?, ?, ?, ?)"
+PIECE: Final = "INSERT INTO pieces VALUES (NULL, ?, ?, ?, ?, ?, ?)"
+
+INDEXES: Final = (f"CREATE UNIQUE INDEX {ID_INDEX} ON features (kind, id)",)
+
+STAGE: Final = (
+    """CREATE TABLE staged (
+        key INTEGER, kind TEXT, id TEXT, file TEXT, number INTEGER, has_own_id INTEGER, geom BLOB,
+        name TEXT, source TEXT, licence TEXT, dated TEXT, confidence TEXT, attributes TEXT,
+        minx DOUBLE, miny DOUBLE, maxx DOUBLE, maxy DOUBLE
+    )""",
+    "INSERT INTO staged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    """SELECT geom, kind, id, name, source, licence, dated, confidence, attributes, has_own_id,
+        minx, miny, maxx, maxy FROM staged ORDER BY key, kind, id, file, number""",
+    """SELECT kind, id FROM staged GROUP BY kind, id
+        HAVING count(*) > 1 AND (min(has_own_id) = 0 OR min(geom) != max(geom) OR count(DISTINCT
+            ifnull(name, '') || char(31) || ifnull(source, '') || char(31) || ifnull(licence, '')
+            || char(31) || ifnull(dated, '') || char(31) || ifnull(confidence, '') || char(31)
+            || ifnull(attributes, '')) > 1)
+        ORDER BY min(rowid) LIMIT 10""",
+    "SELECT file, number FROM staged WHERE kind = ? AND id = ? ORDER BY rowid",
+)
+"""What is read, before it is sorted: its table, a row of it, all in order, and ids that are there
+twice and where."""
 
 _PUT: Final = """INSERT OR REPLACE INTO rtree_features_geom VALUES (NEW.fid,
         ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom));"""
@@ -82,4 +107,20 @@ AFTER: Final = (
         BEGIN DELETE FROM rtree_features_geom WHERE id IN (OLD.fid, NEW.fid); END""",
     f"""CREATE TRIGGER rtree_features_geom_delete AFTER DELETE ON features
         WHEN OLD.geom NOT NULL BEGIN {_DROP} END""",
+)
+
+# Only a pack with large features has them: two tables make QGIS ask which one is meant.
+PIECES: Final = (
+    # Section 2.4: a table without geometry of its own kind, which "attributes" in the contents say.
+    """CREATE TABLE pieces (
+        piece INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, fid INTEGER NOT NULL,
+        minx DOUBLE NOT NULL, miny DOUBLE NOT NULL, maxx DOUBLE NOT NULL, maxy DOUBLE NOT NULL,
+        geom BLOB NOT NULL
+    )""",
+    "CREATE INDEX pieces_place ON pieces (fid, minx, maxx, miny, maxy)",
+    # The pieces of what an editor changed are no longer true: the whole is read then.
+    """CREATE TRIGGER pieces_update AFTER UPDATE OF geom ON features
+        BEGIN DELETE FROM pieces WHERE fid = OLD.fid; END""",
+    """CREATE TRIGGER pieces_delete AFTER DELETE ON features
+        BEGIN DELETE FROM pieces WHERE fid = OLD.fid; END""",
 )

@@ -1,54 +1,94 @@
 """Builds zone packs: reads features from any vector file, and writes them as one GeoPackage.
 
-docs/zones.md has the layout. The same features give the same bytes, from the same SQLite library.
+docs/zones.md has the layout. The same features give the same bytes, from the same SQLite library,
+whatever their order. Nothing is held in memory but a batch: what is read goes to a file beside the
+pack, is sorted there by place, and comes back in order.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sqlite3
-import struct
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import date
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import pyogrio
+import numpy as np
 
 from firmware.errors import ZoneError
-from firmware.files import refuse_to_replace, refuse_unless_regular
-from firmware.maps.geopackage import APPLICATION_ID, SRS_ID, decode
-from firmware.maps.packs import COLUMNS, KINDS
-from host_tools.pack_schema import AFTER, BEFORE, FEATURE, OUTLINE, VERSION
+from firmware.files import refuse_to_replace
+from firmware.maps.geopackage import APPLICATION_ID, SRS_ID
+from firmware.maps.packs import COLUMNS, PIECED_BYTES, PIECED_DEG, STRUCK
+from host_tools.pack_mapping import Form, Rules
+from host_tools.pack_rows import Box, Origin, Row, words_of
+from host_tools.pack_schema import (
+    AFTER,
+    BEFORE,
+    FEATURE,
+    INDEXES,
+    OUTLINE,
+    PIECE,
+    PIECES,
+    STAGE,
+    VERSION,
+)
+from host_tools.pack_shapes import NO_SHAPE, Shape, pieces_of, shapes_of
+from host_tools.pack_sources import BATCH, Batch, batches
 
-LAYOUT: Final = "sledwarden zone pack, layout 1"
-_TOLD = 10  # faults of one file that are told; the rest are counted
-_MOST_EXACT = 2**53  # whole numbers above this may have been rounded on the way
-_DATED = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+LAYOUT: Final = "sledwarden zone pack, layout 2"
+TOLD: Final = 10
+"""Faults that are told one by one; the rest are counted."""
+
+_CACHE_KIB: Final = 65_536
+_FORMS: Final[dict[int, Form]] = {1: "point", 2: "line", 3: "polygon"}
+_BITS: Final = 20
+_OWN: Final = frozenset({*COLUMNS, "attributes"} - {"geom"})
+
+Advance = Callable[[int], object]
+NO_ORIGIN: Final = Origin()
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of the features that were read. Of `faults` and `repairs` the first are told."""
+
+    read: int = 0
+    packed: int = 0
+    passed_over: int = 0
+    same: int = 0
+    fault_count: int = 0
+    repair_count: int = 0
+    faults: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    def fault(self, where: str, what: str) -> None:
+        self.fault_count += 1
+        if len(self.faults) < TOLD:
+            self.faults.append(f"{where}: {what}.")
+
+    def repair(self, where: str, what: str) -> None:
+        self.repair_count += 1
+        if len(self.repairs) < TOLD:
+            self.repairs.append(f"{where}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One feature on its way into a pack; `blob` is its GeoPackage geometry.
+class Asked:
+    """Which features of the files are wanted, and as what.
 
-    `where` tells the file and the feature's place in it, from 1. `box` is west, east, south, north.
+    `is_lenient` leaves out what can't be packed; otherwise that refuses the whole.
     """
 
-    where: str
-    blob: bytes
-    box: tuple[float, float, float, float]
-    kind: str
-    id: str
-    name: str | None
-    source: str
-    licence: str | None
-    dated: str | None
-    confidence: str | None
+    origin: Origin = NO_ORIGIN
+    mapping: Rules | None = None
+    where: str | None = None
+    bounds: Box | None = None
+    is_lenient: bool = False
 
 
 def read(path: Path, kind: str | None = None) -> list[Row]:
@@ -56,191 +96,117 @@ def read(path: Path, kind: str | None = None) -> list[Row]:
 
     Raises ZoneError that tells every feature that can't be packed, and why.
     """
-    fields, blobs = _open(path)
-    if len(blobs) == 0:
-        raise ZoneError(str(path), "holds no features: expected at least one.")
-    rows: list[Row] = []
-    faults: list[str] = []
-    for index, wkb in enumerate(blobs):
-        told = {name: values[index] for name, values in fields.items()}
-        try:
-            rows.append(row(str(path), index, wkb, told, kind))
-        except ValueError as error:
-            faults.append(f"feature {index + 1}: {error}.")
-    if faults:
-        lines = faults[:_TOLD]
-        if len(faults) > _TOLD:
-            lines.append(f"and {len(faults) - _TOLD} more.")
-        raise ZoneError(
-            str(path),
-            f"\n{path}: ".join(lines),
-            "Nothing was built: mend the file and build again.",
-        )
+    account = Account()
+    rows = list(rows_of(path, Asked(Origin(kind)), account))
+    refuse_faults(account)
     return rows
 
 
-def write(
-    rows: Sequence[Row], out: Path, advance: Callable[[int], object] = lambda done: None
-) -> None:
-    """Writes a pack beside its place and then puts it there at once; an older one is replaced.
+def rows_of(
+    path: Path,
+    asked: Asked,
+    account: Account,
+    advance: Callable[[float | None, int], object] = lambda done, read: None,
+) -> Iterator[Row]:
+    """The rows of a file's features, batch by batch; what is wrong goes to the account.
 
-    `advance` is told how many features more are done. Raises ZoneError for two features of one
-    kind and id, and for a place that can't be written or holds something that is no GeoPackage.
+    `advance` is told the share of the file that is done, where it is known, and the features.
     """
-    _refuse_twice(rows)
-    _refuse_to_replace_another(out)
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        part.unlink(missing_ok=True)
-        _write(rows, part, advance)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(out)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise ZoneError(str(out), f"can't be written ({error}).", "Name another place.") from error
-    finally:
-        if out.parent.is_dir():
-            part.unlink(missing_ok=True)
+    columns = _OWN if asked.mapping is None else {*asked.mapping.columns, "id"}
+    for batch in batches(path, columns, where=asked.where, bounds=asked.bounds):
+        account.read += len(batch.wkbs)
+        yield from _rows_of_batch(str(path), batch, asked, account)
+        advance(batch.done, account.read)
 
 
-def _open(path: Path) -> tuple[dict[str, Any], Any]:
-    """The columns that a pack keeps, and the geometries as well-known binary without heights."""
-    if not path.exists():
-        raise ZoneError(str(path), "there is no such file: expected GeoJSON or another vector map.")
-    refuse_unless_regular(path, "GeoJSON or another vector map", ZoneError)
-    try:
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            meta, _, blobs, values = pyogrio.raw.read(path, force_2d=True, datetime_as_string=True)
-    except pyogrio.errors.DataSourceError as error:
-        raise _unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise ZoneError(
-            str(path),
-            f"is no UTF-8: a word has the byte 0x{error.object[error.start]:02x}.",
-            "Save it again in UTF-8.",
-        ) from error
-    except ValueError as error:  # GDAL takes 2026-02-30 for a date, which Python does not
-        raise ZoneError(
-            str(path),
-            f"holds a date that is none: {error}.",
-            "Look at `dated`: it must be a date like 2026-01-31, 2026-01 or 2026.",
-        ) from error
-    # GDAL only warns where it makes a number of a word: the id "a7" would become 0. A ring that
-    # does not close is told later, with its feature.
-    for warning in warned:
-        if "Non closed ring" not in str(warning.message):
-            raise _unreadable(path, warning.message)
-    if blobs is None:
-        raise ZoneError(str(path), "has no geometries: expected GeoJSON or another vector map.")
-    if meta["crs"] not in (None, "EPSG:4326", "OGC:CRS84"):
-        raise ZoneError(
-            str(path),
-            f"is in {meta['crs']}: expected degrees in WGS 84 (EPSG:4326).",
-            "Convert it with `ogr2ogr -t_srs EPSG:4326`.",
-        )
-    named = zip(meta["fields"], values, strict=True)
-    return {name: column for name, column in named if name in COLUMNS}, blobs
-
-
-def _unreadable(path: Path, said: Warning | Exception | str) -> ZoneError:
-    reason = str(said).split("; It might help")[0].rstrip(". ")
-    return ZoneError(
-        str(path), f"can't be read: {reason}.", "Expected GeoJSON or another vector map."
+def refuse_faults(account: Account) -> None:
+    """Raises ZoneError that tells the first faults and counts the rest; none, none."""
+    if account.fault_count == 0:
+        return
+    lines = list(account.faults)
+    if account.fault_count > len(lines):
+        path = lines[-1].split(": feature ")[0]
+        lines.append(f"{path}: and {account.fault_count - len(lines)} more.")
+    where, _, what = lines[0].partition(": ")
+    raise ZoneError(
+        where,
+        "\n".join([what, *lines[1:]]),
+        "Nothing was built: mend the file and build again, or leave them out with --skip-broken.",
     )
 
 
-def row(
-    file: str, index: int, wkb: bytes | None, told: dict[str, Any], kind: str | None = None
-) -> Row:
-    """One feature of a file from its geometry and its properties; `kind` where it has none.
+def row(file: str, index: int, wkb: bytes | None, told: dict[str, Any]) -> Row:
+    """One feature from its geometry and its properties; `index` counts from 0.
 
     Raises ValueError that says what is wrong with it.
     """
-    words = {name: _word(name, value) for name, value in told.items()}
-    kind = words.get("kind") or kind
-    if kind is None:
-        raise ValueError("has no property `kind`: give it one, or say --kind")
-    if kind not in KINDS:
-        raise ValueError(f"kind = {kind}: must be one of {', '.join(KINDS)}")
-    blob, box = _blob(wkb)
-    dated = words.get("dated")
-    if dated is not None and not _is_date(dated):
-        raise ValueError(f"dated = {dated}: must be a date like 2026-01-31, 2026-01 or 2026")
-    confidence = words.get("confidence")
-    if confidence == "struck":
-        raise ValueError("confidence = struck: is kept for packs that take features away")
-    name = Path(file).name
-    return Row(
-        where=f"{file}: feature {index + 1}",
-        blob=blob,
-        box=box,
-        kind=kind,
-        id=words.get("id") or f"{name.split('.')[0]}-{index + 1}",
-        name=words.get("name"),
-        source=words.get("source") or name,
-        licence=words.get("licence"),
-        dated=dated,
-        confidence=confidence,
-    )
+    (shape,) = shapes_of([wkb])
+    return _row(file, index + 1, told, shape, Origin())
 
 
-def _word(name: str, value: Any) -> str | None:
-    """A property as text; None where there is none. Whole numbers have no point."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value.strip() or None
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} = {value}: must be a word or a number") from error
-    if math.isnan(number):  # how pyogrio says that there is none
-        return None
-    if not number.is_integer():
-        return str(number)
-    if abs(number) >= _MOST_EXACT:
-        raise ValueError(f"{name} = {number:.0f}: is too large a number; write it in quotes")
-    return str(int(number))
+def write(rows: Iterable[Row], out: Path, advance: Advance = lambda done: None) -> Counter[str]:
+    """Writes a pack beside its place and then puts it there at once; an older one is replaced.
 
-
-def _is_date(text: str) -> bool:
-    if not _DATED.fullmatch(text):
-        return False
-    try:
-        date.fromisoformat((text + "-01-01")[:10])
-    except ValueError:
-        return False
-    return True
-
-
-def _blob(wkb: bytes | None) -> tuple[bytes, tuple[float, float, float, float]]:
-    """A geometry as a pack holds it, checked by the very reader that the unit has."""
-    if not wkb:
-        raise ValueError("has no geometry: expected a point, a line or a polygon")
-    bare = b"GP\0\x01" + struct.pack("<i", SRS_ID)
-    try:
-        shape, parts = decode(bare + wkb)
-    except ValueError as error:
-        raise ValueError(f"{error}; expected points, lines or polygons in degrees") from error
-    lons = [corner[0] for part in parts for corner in part]
-    lats = [corner[1] for part in parts for corner in part]
-    box = (min(lons), max(lons), min(lats), max(lats))
-    if shape == "point" and len(parts) == 1:
-        return bare + wkb, box
-    return b"GP\0\x03" + struct.pack("<i4d", SRS_ID, *box) + wkb, box
-
-
-def _refuse_twice(rows: Sequence[Row]) -> None:
-    first: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        other = first.setdefault((row.kind, row.id), row)
-        if other is not row:
+    `advance` is told how many features more are done. Gives back how many there are of each kind.
+    Raises ZoneError for two features of one kind and id, and for a place that can't be written or
+    holds something that is no GeoPackage. What stops it half way leaves the older one as it was.
+    """
+    _refuse_to_replace_another(out)
+    with _beside(out, "stage") as stage_path, _beside(out, "part") as part:
+        try:
+            with closing(sqlite3.connect(stage_path)) as stage:
+                _stage(rows, stage, advance)
+                kinds = _write(stage, part, advance)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(out)
+        except (OSError, sqlite3.OperationalError) as error:
             raise ZoneError(
-                row.where,
-                f"kind {row.kind}, id {row.id} is there already: {other.where}.",
-                "Give each feature of a kind an id of its own.",
-            )
+                str(out), f"can't be written ({error}).", "Name another place."
+            ) from error
+    return kinds
+
+
+def _rows_of_batch(file: str, batch: Batch, asked: Asked, account: Account) -> Iterator[Row]:
+    wanted: list[tuple[int, dict[str, Any]]] = []
+    for index, wkb in enumerate(batch.wkbs):
+        told = batch.told(index)
+        if asked.mapping is None:
+            wanted.append((index, told))
+            continue
+        features = list(asked.mapping.features(told, _form(wkb)))
+        account.passed_over += not features
+        wanted += [(index, feature) for feature in features]
+    places = sorted({index for index, _ in wanted})
+    shapes = dict(zip(places, shapes_of([batch.wkbs[index] for index in places]), strict=True))
+    for index, told in wanted:
+        number = batch.number + index
+        try:
+            row = _row(file, number, told, shapes[index], asked.origin)
+        except ValueError as error:
+            account.fault(f"{file}: feature {number}", str(error))
+            continue
+        shape = shapes[index]
+        if isinstance(shape, Shape) and shape.repaired:
+            account.repair(row.where, f"{row.words.kind} {row.words.id}: {shape.repaired}")
+        yield row
+
+
+def _form(wkb: bytes | None) -> Form:
+    """What a geometry is, from its well-known binary; points where there is none."""
+    if not wkb or len(wkb) < 5:
+        return "point"
+    code = int.from_bytes(wkb[1:5], "little" if wkb[0] else "big") & 0xFFFF
+    return _FORMS.get((code % 1000 - 1) % 3 + 1, "point")
+
+
+def _row(file: str, number: int, told: dict[str, Any], shape: Shape | str, origin: Origin) -> Row:
+    words = words_of(file, number, told, origin)
+    if isinstance(shape, Shape):
+        return Row(file, number, shape.blob, shape.box, words)
+    if words.confidence != STRUCK or shape != NO_SHAPE:
+        raise ValueError(shape)
+    return Row(file, number, None, None, words)
 
 
 def _refuse_to_replace_another(out: Path) -> None:
@@ -260,51 +226,185 @@ def _refuse_to_replace_another(out: Path) -> None:
             )
 
 
-def _write(rows: Sequence[Row], part: Path, advance: Callable[[int], object]) -> None:
-    newest = max((row.dated for row in rows if row.dated), default="1970")
-    changed = f"{(newest + '-01-01')[:10]}T00:00:00.000Z"  # not now: same features, same bytes
-    boxes = [row.box for row in rows]
-    extent = (
-        (
-            min(box[0] for box in boxes),
-            min(box[2] for box in boxes),
-            max(box[1] for box in boxes),
-            max(box[3] for box in boxes),
-        )
-        if boxes
-        else (None, None, None, None)
+@contextmanager
+def _beside(out: Path, word: str) -> Iterator[Path]:
+    """A file beside the pack, gone at the end; what a killed build left there goes as well."""
+    ours = re.compile(rf"\.{re.escape(out.name)}\.(\d+)\.{word}")
+    for one in out.parent.iterdir():
+        left = ours.fullmatch(one.name)
+        if left and (int(left[1]) == os.getpid() or not Path("/proc", left[1]).exists()):
+            one.unlink(missing_ok=True)
+    path = out.with_name(f".{out.name}.{os.getpid()}.{word}")
+    try:
+        yield path
+    finally:
+        if out.parent.is_dir():
+            path.unlink(missing_ok=True)
+
+
+def _stage(rows: Iterable[Row], stage: sqlite3.Connection, advance: Advance) -> None:
+    """Puts the rows into a file as they come, each with its place on a curve over the globe."""
+    stage.executescript(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+        f"PRAGMA cache_size = -{_CACHE_KIB}; {STAGE[0]};"
     )
+    held: list[Row] = []
+    with stage:
+        for row in rows:
+            held.append(row)
+            if len(held) >= BATCH:
+                _put(held, stage)
+                advance(len(held))
+                held = []
+        _put(held, stage)
+        advance(len(held))
+
+
+def _put(rows: list[Row], stage: sqlite3.Connection) -> None:
+    keys = _along_curve([row.box or (0.0, 0.0, 0.0, 0.0) for row in rows])
+    stage.executemany(
+        STAGE[1],
+        (
+            (
+                key,
+                row.words.kind,
+                row.words.id,
+                row.file,
+                row.number,
+                row.words.has_own_id,
+                row.blob,
+                row.words.name,
+                row.words.source,
+                row.words.licence,
+                row.words.dated,
+                row.words.confidence,
+                row.words.attributes,
+                *(row.box or (None, None, None, None)),
+            )
+            for key, row in zip(keys, rows, strict=True)
+        ),
+    )
+
+
+def _along_curve(boxes: list[Box]) -> list[int]:
+    """Where the middles of boxes lie along a Hilbert curve: what is near there is near here.
+
+    After Warren, "Hacker's Delight" (2nd ed., section 16-2), a bit of both numbers at a time.
+    """
+    if not boxes:
+        return []
+    corners = np.array(boxes)
+    side = 1 << _BITS
+    x = np.clip(((corners[:, 0] + corners[:, 2]) / 2 + 180.0) / 360.0 * side, 0, side - 1)
+    y = np.clip(((corners[:, 1] + corners[:, 3]) / 2 + 90.0) / 180.0 * side, 0, side - 1)
+    x, y = x.astype(np.int64), y.astype(np.int64)
+    key = np.zeros(len(boxes), dtype=np.int64)
+    bit = side >> 1
+    while bit:
+        right, up = (x & bit) > 0, (y & bit) > 0
+        key += bit * bit * ((3 * right) ^ up)
+        flip = ~up & right
+        x, y = np.where(flip, side - 1 - x, x), np.where(flip, side - 1 - y, y)
+        x, y = np.where(~up, y, x), np.where(~up, x, y)
+        bit >>= 1
+    found: list[int] = key.tolist()
+    return found
+
+
+def _write(stage: sqlite3.Connection, part: Path, advance: Advance) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    dated = _dated(stage)
+    extent = stage.execute("SELECT min(minx), min(miny), max(maxx), max(maxy) FROM staged")
+    changed = f"{((dated or '1970') + '-01-01')[:10]}T00:00:00.000Z"  # not now: the same bytes
     with closing(sqlite3.connect(part)) as pack:
         pack.executescript(
-            f"PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+            "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+            f"PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -{_CACHE_KIB};"
             f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
         )
         with pack:
             for statement in BEFORE:
                 pack.execute(statement)
+            contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            about = f"{LAYOUT}, of {dated or 'no date'}"
             pack.execute(
-                "INSERT INTO gpkg_contents VALUES "
-                "('features', 'features', 'features', ?, ?, ?, ?, ?, ?, ?)",
-                (LAYOUT, changed, *extent, SRS_ID),
+                contents,
+                ("features", "features", "features", about, changed, *extent.fetchone(), SRS_ID),
             )
-            pack.executemany(FEATURE, _values(rows, advance))
-            pack.executemany(OUTLINE, ((fid, *row.box) for fid, row in enumerate(rows, 1)))
+            large = _fill(pack, stage, kinds, advance)
+            if large:
+                inner = "what is near of large features; the unit reads it"
+                nowhere = (None,) * 5
+                pack.execute(contents, ("pieces", "attributes", "pieces", inner, changed, *nowhere))
+                for statement in PIECES:
+                    pack.execute(statement)
+                for fid in large:
+                    _cut(pack, fid)
+            try:
+                for statement in INDEXES:
+                    pack.execute(statement)
+            except sqlite3.IntegrityError:
+                _refuse_twice(stage)
+                raise
             for statement in AFTER:
                 pack.execute(statement)
+    return kinds
 
 
-def _values(rows: Sequence[Row], advance: Callable[[int], object]) -> Iterator[tuple[Any, ...]]:
-    for fid, row in enumerate(rows, 1):
-        yield (
-            fid,
-            row.blob,
-            row.kind,
-            row.id,
-            row.name,
-            row.source,
-            row.licence,
-            row.dated,
-            row.confidence,
+def _dated(stage: sqlite3.Connection) -> str | None:
+    """Since when the pack may be out of date: the oldest date of what it calls covered, or else the
+    newest of anything in it."""
+    asked = "SELECT min(dated) FROM staged WHERE kind = 'coverage'", "SELECT max(dated) FROM staged"
+    dates: list[str | None] = [stage.execute(one).fetchone()[0] for one in asked]
+    return dates[0] or dates[1]
+
+
+def _fill(
+    pack: sqlite3.Connection, stage: sqlite3.Connection, kinds: Counter[str], advance: Advance
+) -> list[int]:
+    """Writes the features in the order of their places; gives back the numbers of large ones."""
+    large: list[int] = []
+    fid = 0
+    last: tuple[Any, ...] = ()
+    reading = stage.execute(STAGE[2])
+    while found := reading.fetchmany(BATCH):
+        features, outlines = [], []
+        for *row, has_own_id, west, south, east, north in found:
+            # The same feature of two maps that overlap is one; only what has its own id can be so.
+            if has_own_id and tuple(row) == last:
+                continue
+            last = tuple(row)
+            fid += 1
+            blob, kind = row[0], row[1]
+            features.append((fid, *row))
+            kinds[kind] += 1
+            if blob is not None:
+                outlines.append((fid, west, east, south, north))
+                if len(blob) > PIECED_BYTES or east - west > PIECED_DEG:
+                    large.append(fid)
+        pack.executemany(FEATURE, features)
+        pack.executemany(OUTLINE, outlines)
+        advance(len(found))
+    return large
+
+
+def _cut(pack: sqlite3.Connection, fid: int) -> None:
+    (blob,) = pack.execute("SELECT geom FROM features WHERE fid = ?", (fid,)).fetchone()
+    pack.executemany(PIECE, ((fid, *piece.box, piece.blob) for piece in pieces_of(blob)))
+
+
+def _refuse_twice(stage: sqlite3.Connection) -> None:
+    """Raises ZoneError that names features which have one kind and id, and are not the same."""
+    told = []
+    for kind, ident in stage.execute(STAGE[3]):
+        places = stage.execute(STAGE[4], (kind, ident)).fetchall()
+        (one, first), (other, second) = places[0], places[-1]
+        told.append(
+            f"{other}: feature {second}: kind {kind}, id {ident} is there already: "
+            f"{one}: feature {first}."
         )
-        if fid % 1000 == 0:
-            advance(1000)
+    if told:
+        where, _, what = told[0].partition(": ")
+        raise ZoneError(
+            where, "\n".join([what, *told[1:]]), "Give each feature of a kind an id of its own."
+        )

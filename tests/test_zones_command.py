@@ -99,8 +99,8 @@ def test_properties_become_columns_and_what_is_absent_is_filled(tmp_path: Path) 
     assert result.exit_code == 0, result.stderr
     told = [row[:-1] for row in rows(tmp_path / "out.gpkg")]
     assert told == [
-        (1, "shanty", "7", "Ours", "club", "CC0-1.0", None, None),
-        (2, "person", "in-2", None, "in.geojson", None, "2026-01-31", "0.5"),
+        (1, "person", "in-2", None, "in.geojson", None, "2026-01-31", "0.5"),
+        (2, "shanty", "7", "Ours", "club", "CC0-1.0", None, None),
         (3, "stop", "7", None, "in.geojson", None, "2026", None),
     ]
 
@@ -181,13 +181,13 @@ IN_DEGREES = "expected points, lines or polygons in degrees"
         ),
         (
             feature(kind="stop", confidence="struck"),
-            "confidence = struck: is kept for packs that take features away",
+            "confidence = struck: must have the `id` of the feature that it takes away",
         ),
         (
             feature(kind="stop", id=2**60),
             "id = 1152921504606846976: is too large a number; write it in quotes",
         ),
-        (feature(kind="stop", id=[1, 2]), "id = [1 2]: must be a word or a number"),
+        (feature(kind="stop", id=[1, 2]), "id = [1, 2]: must be a word or a number"),
     ],
 )
 def test_a_bad_feature_is_named_with_what_is_allowed(
@@ -197,7 +197,7 @@ def test_a_bad_feature_is_named_with_what_is_allowed(
     assert result.exit_code == 1
     assert result.stderr == (
         f"{tmp_path}/in.geojson: feature 2: {what}. "
-        "Nothing was built: mend the file and build again.\n"
+        "Nothing was built: mend the file and build again, or leave them out with --skip-broken.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["in.geojson"]
 
@@ -321,7 +321,7 @@ def test_info_counts_what_a_pack_holds() -> None:
     }
     assert told["has_coverage"] is True
     assert told["size_bytes"] == LAKE.stat().st_size
-    assert told["layout"] == "sledwarden zone pack, layout 1"
+    assert told["layout"] == "sledwarden zone pack, layout 2"
 
 
 def test_at_lists_what_is_near_nearest_first() -> None:
@@ -447,7 +447,7 @@ def test_a_pack_that_is_none_is_refused(tmp_path: Path, command: tuple[str, ...]
     result = zones(command[0], torn, *command[1:])
     assert result.exit_code == 1
     assert result.stderr == (
-        f"{torn}: is cut short: 30000 of 69632 bytes are there. "
+        f"{torn}: is cut short: 30000 of 73728 bytes are there. "
         "Build it anew with `sledwarden zones build`, or copy it again.\n"
     )
 

@@ -6,15 +6,16 @@ alone, through its R*Tree: three million buildings take no memory and open at on
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from firmware.errors import ZoneError
+from firmware.files import sha256_of
 from firmware.maps.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
 from firmware.readings import Feature, Surroundings
 
@@ -50,14 +51,66 @@ COLUMNS: Final = ("geom", "kind", "id", "name", "source", "licence", "dated", "c
 ATTRIBUTES: Final = "attributes"
 """The column of what else is known of a feature, as one JSON object; a pack may lack it."""
 
+STRUCK: Final = "struck"
+"""The confidence of a feature that only takes away what an earlier pack has of its kind and id."""
+
+POSSIBLE: Final = "possible"
+"""The confidence of a feature that may be of its kind: it warns, and accuses nobody. Alone of the
+confidences it reaches the rules, as an attribute."""
+
+PIECED_BYTES: Final = 8192
+PIECED_DEG: Final = 90.0
+"""A geometry larger or wider than this is read in the piece that belongs to the place."""
+
+PIECE_REACH_M: Final = 2500.0
+"""How far about its tile a piece is whole: more than is ever looked through on the way."""
+
+NEAR_M: Final = 2000.0
+"""How far about the sled is looked, where there is not too much."""
+
+LEAST_M: Final = 800.0
+"""How far is always looked: the 600 m that rules need, and 200 m to ride until the next look."""
+
+NEEDED_M: Final = 600.0
+"""How far about the sled the map must be whole: the way to brake from 120 mph, and a zone."""
+
+AGAIN_M: Final = 1000.0
+"""How far the sled goes until it is looked anew, where it was looked as far as `NEAR_M`."""
+
+ENOUGH: Final = 1500
+"""Features near: where there are more, less far is looked, and sooner again."""
+
+ID_INDEX: Final = "features_kind_id"
+"""The index by which a pack is asked for one kind and id."""
+
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # what a spoilt file raises when it is read
 _M_PER_DEG_LAT = 110_574.0  # the least there is, at the equator: a box is never too small
-_NEAR = """
-    SELECT f.fid, f.geom, f.kind, f.id, f.name, {attributes}
-    FROM rtree_features_geom AS r JOIN features AS f ON f.fid = r.id
-    WHERE r.maxx >= ? AND r.minx <= ? AND r.maxy >= ? AND r.miny <= ?
-    ORDER BY f.fid
+_BOXES = """
+    SELECT id, minx, maxx, miny, maxy FROM rtree_features_geom
+    WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?
 """
+# The length of a blob is told without reading it.
+_FEATURE = """
+    SELECT CASE WHEN length(geom) <= ? THEN geom ELSE length(geom) END, kind, id, name, confidence,
+        {attributes}
+    FROM features WHERE fid = ?
+"""
+_WHOLE = "SELECT geom FROM features WHERE fid = ?"
+_PIECE = """
+    SELECT geom FROM pieces
+    WHERE fid = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ? ORDER BY piece LIMIT 1
+"""
+_HAS_PIECES = "SELECT 1 FROM pieces WHERE fid = ? LIMIT 1"
+_CLAIM = "SELECT 1 FROM features WHERE kind = ? AND id = ? LIMIT 1"
+_OF = re.compile(r"layout \d+, of (\d{4}(?:-\d{2}){0,2})")
+
+
+class Hit(NamedTuple):
+    """A feature that may be near: the metres to its box, never too many, and its number."""
+
+    gap_m: float
+    fid: int
+    is_wide: bool
 
 
 class Pack:
@@ -67,6 +120,7 @@ class Pack:
         """Opens in about a millisecond. Raises ZoneError for a file that is no whole zone pack."""
         self.path = Path(path)
         self.name = self.path.name
+        self.dated = ""
         self._digest: str | None = None
         refuse_unless_whole(self.path)
         # Immutable: no lock, no journal is looked for, nothing is written beside the pack. And no
@@ -90,27 +144,86 @@ class Pack:
         """SHA-256 of the file in hex. Reads all of it at the first call: seconds for a state's
         pack on a card, so never on the way to a warning."""
         if self._digest is None:
-            with self.path.open("rb") as file:
-                self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+            self._digest = sha256_of(self.path)
         return self._digest
 
     def around(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Feature]:
         """Every feature whose box comes within the radius of a place, in the order of the pack.
 
-        Raises ZoneError when the file can't be read on, or holds a geometry that is broken.
+        Of a large one it is the piece that is near. Raises ZoneError when the file can't be read
+        on, or holds a geometry that is broken.
         """
-        features = []
+        return self.features(self.near(lat_deg, lon_deg, radius_m), lat_deg, lon_deg, radius_m)
+
+    def near(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Hit]:
+        """What may lie within the radius of a place; raises ZoneError when the file can't be
+        read on."""
+        found = []
+        parallel = math.cos(math.radians(min(90.0, abs(lat_deg) + radius_m / _M_PER_DEG_LAT)))
         try:
             for box in _boxes(lat_deg, lon_deg, radius_m):
-                for found in self._connection.execute(self._near, box):
-                    features.append(self._feature(*found))
+                for fid, west, east, south, north in self._connection.execute(_BOXES, box):
+                    up = max(south - lat_deg, lat_deg - north, 0.0)
+                    along = max(west - lon_deg, lon_deg - east, 0.0)
+                    if along > 180.0:
+                        along = max(0.0, min(west - lon_deg + 360.0, lon_deg - east + 360.0))
+                    gap_m = _M_PER_DEG_LAT * math.hypot(up, along * parallel)
+                    if gap_m <= radius_m:
+                        found.append(Hit(gap_m, fid, east - west > PIECED_DEG))
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
-        return features
+        return found
+
+    def features(
+        self, hits: Iterable[Hit], lat_deg: float, lon_deg: float, radius_m: float
+    ) -> list[Feature]:
+        """The features of these hits, in the order of the pack, as far as a place needs them:
+        what is struck, and what is not near after all, is left out. Raises ZoneError."""
+        found = []
+        try:
+            for fid, is_wide in sorted({(hit.fid, hit.is_wide) for hit in hits}):
+                row = self._connection.execute(self._ask, (PIECED_BYTES, fid)).fetchone()
+                if row is None:
+                    raise ZoneError(f"{self.path}: feature {fid}", "is not there.", REBUILD)
+                blob, kind, ident, name, confidence, attributes = row
+                if confidence == STRUCK:
+                    continue
+                if is_wide or isinstance(blob, int):
+                    blob = self._piece(fid, lat_deg, lon_deg, radius_m)
+                    if blob is None:
+                        continue
+                found.append(self._feature(fid, blob, kind, ident, name, confidence, attributes))
+        except _BROKEN as error:
+            raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
+        return found
+
+    def claims(self, kind: str, ident: str) -> bool:
+        """Whether the pack has a feature of this kind and id anywhere, or strikes it.
+
+        False in a pack without that index, which another program made: only what lies near is
+        known of it then. Raises ZoneError when the file can't be read on.
+        """
+        if not self._has_ids:
+            return False
+        try:
+            return self._connection.execute(_CLAIM, (kind, ident)).fetchone() is not None
+        except _BROKEN as error:
+            raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
 
     def close(self) -> None:
         """Lets go of the file; safe to call twice."""
         self._connection.close()
+
+    def _piece(self, fid: int, lat_deg: float, lon_deg: float, radius_m: float) -> Any:
+        """The blob of a large feature as far as a place needs it; None where it is not near."""
+        ask = self._connection.execute
+        if self._has_pieces and radius_m < PIECE_REACH_M:
+            piece = ask(_PIECE, (fid, lon_deg, lon_deg, lat_deg, lat_deg)).fetchone()
+            if piece is not None:
+                return piece[0]
+            if ask(_HAS_PIECES, (fid,)).fetchone() is not None:
+                return None
+        return ask(_WHOLE, (fid,)).fetchone()[0]
 
     def _feature(
         self,
@@ -119,6 +232,7 @@ class Pack:
         kind: object,
         ident: object,
         name: object,
+        confidence: object,
         attributes: object,
     ) -> Feature:
         where = f"{self.path}: feature {fid}"
@@ -131,14 +245,17 @@ class Pack:
             told = attributes_of(attributes)
         except ValueError as error:
             raise ZoneError(where, f"{error}.", REBUILD) from error
+        if confidence == POSSIBLE:
+            told["confidence"] = POSSIBLE
         return Feature(kind, ident, name if isinstance(name, str) else "", shape, parts, told)
 
     def _refuse_unless_ours(self) -> None:
         ask = self._connection.execute
         tables = {row[0] for row in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         columns = {row[1] for row in ask("SELECT * FROM pragma_table_info('features')")}
-        told = f"f.{ATTRIBUTES}" if ATTRIBUTES in columns else "NULL"
-        self._near = _NEAR.format(attributes=told)
+        told = ATTRIBUTES if ATTRIBUTES in columns else "NULL"
+        self._ask = _FEATURE.format(attributes=told)
+        self._has_pieces = "pieces" in tables
         if not tables.issuperset(
             {"features", "rtree_features_geom", "gpkg_geometry_columns"}
         ) or not columns.issuperset({"fid", *COLUMNS}):
@@ -155,6 +272,14 @@ class Pack:
                 "is not in degrees: expected WGS 84 (srs_id 4326).",
                 "Build it anew from sources in WGS 84 with `sledwarden zones build`.",
             )
+        self._has_ids = bool(
+            ask(
+                "SELECT 1 FROM pragma_index_list('features') WHERE name = ?", (ID_INDEX,)
+            ).fetchall()
+        )
+        told_of = ask("SELECT description FROM gpkg_contents WHERE table_name = 'features'")
+        dated = _OF.search(str((told_of.fetchone() or ("",))[0]))
+        self.dated = dated[1] if dated else ""
 
 
 def attributes_of(text: object) -> dict[str, str]:
@@ -196,14 +321,36 @@ def _boxes(lat_deg: float, lon_deg: float, radius_m: float) -> list[tuple[float,
 
 
 def surroundings(
-    packs: Iterable[Pack], lat_deg: float, lon_deg: float, radius_m: float = 2000.0
+    packs: Sequence[Pack],
+    lat_deg: float,
+    lon_deg: float,
+    radius_m: float = NEAR_M,
+    at_most: int | None = None,
 ) -> Surroundings:
-    """What all packs say about a place; of two features of one kind and id the later pack's
-    stays. Raises ZoneError when a pack fails."""
-    merged: dict[tuple[str, str], Feature] = {}
-    names = []
-    for pack in packs:
-        names.append(pack.name)
-        for feature in pack.around(lat_deg, lon_deg, radius_m):
-            merged[feature.kind, feature.id] = feature
-    return Surroundings(lat_deg, lon_deg, radius_m, tuple(merged.values()), tuple(names))
+    """What all packs say about a place. Of one kind and id the latest pack that names it counts,
+    wherever it puts it. Raises ZoneError when a pack fails.
+
+    Where more than `at_most` features lie within the radius, it shrinks to what they fill, and
+    never below `LEAST_M`; the answer says how far it reaches.
+    """
+    near = [pack.near(lat_deg, lon_deg, radius_m) for pack in packs]
+    if at_most is not None and sum(map(len, near)) > at_most:
+        gaps = sorted(hit.gap_m for found in near for hit in found)
+        radius_m = min(radius_m, max(gaps[at_most], LEAST_M))
+    merged: dict[tuple[str, str], tuple[int, Feature]] = {}
+    for number, (pack, found) in enumerate(zip(packs, near, strict=True)):
+        hits = [hit for hit in found if hit.gap_m <= radius_m]
+        for feature in pack.features(hits, lat_deg, lon_deg, radius_m):
+            merged[feature.kind, feature.id] = number, feature
+    features = tuple(
+        feature
+        for key, (number, feature) in merged.items()
+        if not any(later.claims(*key) for later in packs[number + 1 :])
+    )
+    names = tuple(pack.name for pack in packs)
+    return Surroundings(lat_deg, lon_deg, radius_m, features, names)
+
+
+def again_m(around: Surroundings) -> float:
+    """How far the sled may go from the middle before it is looked anew."""
+    return AGAIN_M * (around.radius_m - NEEDED_M) / (NEAR_M - NEEDED_M)

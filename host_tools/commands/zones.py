@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -61,17 +60,8 @@ def build(
         raise typer.BadParameter(f"{kind}: must be one of {', '.join(KINDS)}", param_hint="--kind")
     from host_tools import packs  # noqa: PLC0415 -- GDAL takes half a second, and only this needs it
 
-    rows = []
-    with Console(stderr=True).status("") as status:
-        for path in inputs:
-            status.update(f"reading {path.name}")
-            rows += packs.read(path, kind)
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=len(rows) < _FEW
-    ) as progress:
-        task = progress.add_task("packing", total=len(rows))
-        packs.write(rows, out, lambda done: progress.advance(task, done))
-    kinds = Counter(row.kind for row in rows)
+    rows = [row for path in inputs for row in packs.read(path, kind)]
+    kinds = packs.write(rows, out)
     counts = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
     typer.echo(f"{out}: {len(rows)} features: {counts}")
     if "coverage" not in kinds:
