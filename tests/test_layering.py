@@ -85,8 +85,8 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "folder", "segment", "dating", "seal", "finish", "open_segment", "writer", "reader",
-    "listing", "redating",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "ledger", "keeper",
+    "open_segment", "writer", "reader", "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""
 
@@ -110,6 +110,8 @@ DOORS: dict[str, tuple[str, ...]] = {
     "gpiozero": ("firmware.buses.pins", "firmware.buses.pins_fake"),
     "ephem": ("firmware.sun",),
     "mcap": ("firmware.journal.*",),
+    "zstandard": ("firmware.journal.stored",),
+    "pyrage": ("firmware.journal.stored",),
     "cryptography": ("firmware.journal.seal", "firmware.port.hosts", "firmware.signing"),
     "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
@@ -123,9 +125,10 @@ DOORS: dict[str, tuple[str, ...]] = {
     "rich": ("host_tools.*",),
     "gpxpy": ("host_tools.gpx", "host_tools.exports.gpx"),
     "duckdb": ("host_tools.exports.parquet",),
-    "pyogrio": ("host_tools.packs",),
-    "shapely": ("host_tools.packs", "host_tools.report.maps"),
-    "numpy": ("host_tools.packs",),
+    "pyogrio": ("host_tools.pack_sources",),
+    "nanoarrow": ("host_tools.pack_sources",),
+    "shapely": ("host_tools.pack_shapes", "host_tools.report.maps"),
+    "numpy": ("host_tools.packs", "host_tools.pack_shapes"),
 }
 
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")
