@@ -89,6 +89,13 @@ def test_hosts_are_kept_and_a_line_that_is_none_is_passed_over(tmp_path: Path) -
     assert hosts.name_of(b"c" * 32) is None
 
 
+def test_what_a_power_cut_left_of_a_list_is_gone_at_the_next_start(tmp_path: Path) -> None:
+    Enrolled(tmp_path / "hosts").add(b"a" * 32, "the desk")
+    (tmp_path / "hosts.new").write_text("61616161")  # the cut came while it was written
+    assert Enrolled(tmp_path / "hosts").all() == {(b"a" * 32).hex(): "the desk"}
+    assert [one.name for one in tmp_path.iterdir()] == ["hosts"]
+
+
 def test_a_list_that_can_t_be_read_or_kept_is_told(tmp_path: Path) -> None:
     with pytest.raises(SledwardenError, match="can't be read: Is a directory"):
         Enrolled(tmp_path).all()

@@ -83,7 +83,6 @@ def finish(
     )
     end = begin + len(addition)
     records = found.ending.records
-    name = f"{place.path.parent.name}/{place.path.name}"
     descriptor = storage.reopen(place.path)
     try:
         if not is_closed:
@@ -132,7 +131,7 @@ def finish(
     finally:
         os.close(descriptor)
     what = "was closed but lacked its ending" if is_closed else f"was torn ({why})"
-    return f"{name} {what}: {records} records kept, {max(0, len(torn) - kept)} bytes cut"
+    return f"{place.name} {what}: {records} records kept, {max(0, len(torn) - kept)} bytes cut"
 
 
 def _chain(seals: Sequence[seal.Seal], unit: str, place: Place, previous: str) -> Chain:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -15,10 +16,16 @@ _LINE = re.compile(r"([0-9a-f]{64}) ([ -~]{1,64})")
 
 
 class Enrolled:
-    """The list of enrolled hosts; a person may shorten the file at any time."""
+    """The list of enrolled hosts; a person may shorten the file at any time.
+
+    What a power cut left of a list that was being written is taken away at the start.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._beside = path.with_name(f"{path.name}.new")
+        with contextlib.suppress(OSError):  # a list that can't be kept is told when one is
+            self._beside.unlink(missing_ok=True)
 
     def name_of(self, key: bytes) -> str | None:
         """The name under which a key was enrolled; None for a stranger's."""
@@ -38,14 +45,13 @@ class Enrolled:
     def add(self, key: bytes, name: str) -> None:
         """Enrols a host, whole or not at all; raises SledwardenError where the disk refuses."""
         hosts = self.all() | {key.hex(): name}
-        beside = self.path.with_name(f"{self.path.name}.new")
         try:
-            beside.unlink(missing_ok=True)
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            self._beside.unlink(missing_ok=True)
+            descriptor = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(descriptor, "w", encoding="ascii") as file:
                 file.writelines(f"{digits} {called}\n" for digits, called in hosts.items())
                 file.flush()
                 os.fsync(file.fileno())
-            beside.rename(self.path)
+            self._beside.rename(self.path)
         except OSError as fault:
             raise SledwardenError(str(self.path), f"can't be kept: {fault.strerror}.") from fault
