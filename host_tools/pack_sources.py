@@ -186,7 +186,7 @@ def _layer(
         chunks = iter(nanoarrow.ArrayStream(stream).iter_chunks())
         while (chunk := _next(chunks)) is not None:
             names = [field.name for field in chunk.schema.fields]
-            values = {
+            values: dict[str, Sequence[Any]] = {
                 one: _values(chunk.child(at))
                 for at, one in enumerate(names)
                 if one in columns or one in ("osm_id", "osm_way_id", geometry)
