@@ -2,8 +2,8 @@
 
 The sun's answer is computed once a minute, after 5 km, and at the very instant it changes. The
 light counts as insufficient once it stayed below a level for 30 s, and as enough again once it
-stayed above a higher one for as long, so that neither a lamp that passes nor a tree flips it. Light
-that came with the sled's own head lamp is the lamp's, and is left out for as long as that is lit.
+stayed above a higher one for as long, so that neither a lamp that passes nor a tree flips it. The
+light of the sled's own head lamp is left out for as long as that is lit (`OwnLight`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,56 @@ four times a second."""
 WITHIN_S = 1.0
 """Within so long after it the ambient light has taken the step, if the lamp reaches it at all."""
 
+BEAM_SHARE = 0.25
+"""The head lamp that changes by more than this was switched to its other beam."""
+
+
+@dataclass(slots=True)
+class OwnLight:
+    """How much of the ambient light is the sled's own head lamp's.
+
+    What came in one step with the lamp is its own. Of a lamp that was lit before it was seen off,
+    only the most is known: neither more than falls on its own sensor, nor than the least ambient
+    light since. In hours of darkness that least is taken for its own, for there is little else.
+    With its other beam its own light is so many times as much. `is_known` is false while the most
+    alone is.
+    """
+
+    lux: float = 0.0
+    is_known: bool = True
+    _on_s: float | None = None
+    _head_lux: float = 0.0
+    _is_begun: bool = False
+    _seen: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
+
+    def take_head(self, lux: float, at_s: float) -> None:
+        """The light at the head lamp's own sensor."""
+        if lux < LAMP_LUX:
+            self.lux, self.is_known, self._on_s, self._is_begun = 0.0, True, None, True
+        elif self._on_s is None:
+            self._on_s, self._head_lux = at_s, lux
+            self.lux, self.is_known = (0.0, True) if self._is_begun and self._seen else (lux, False)
+        elif abs(lux - self._head_lux) > BEAM_SHARE * self._head_lux:
+            self.lux *= lux / self._head_lux
+            self._head_lux = lux
+
+    def take_ambient(self, lux: float, at_s: float, *, is_dark: bool) -> None:
+        """The ambient light, the lamp's own in it; `is_dark` in hours of darkness."""
+        self._seen.append((at_s, lux))
+        if self._on_s is None:
+            return
+        if not self.is_known or is_dark:
+            self.lux = min(self.lux, lux)
+            self.is_known = self.is_known or is_dark
+        if self._is_begun and at_s <= self._on_s + WITHIN_S:
+            before = [seen for seen_s, seen in self._seen if seen_s <= self._on_s - BEFORE_S]
+            if before:
+                self.lux, self.is_known = max(0.0, lux - before[-1]), True
+
+    def lose_ambient(self) -> None:
+        """The ambient light is not seen: what came before it is no measure of what comes after."""
+        self._seen.clear()
+
 
 @dataclass(slots=True)
 class Sky:
@@ -51,9 +101,7 @@ class Sky:
     _is_dim: bool | None = None
     _turning_to: bool | None = None
     _turns_s: float = math.inf
-    _seen: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=8))
-    _lamp_on_s: float | None = None
-    _own_lux: float = 0.0
+    _own: OwnLight = field(default_factory=OwnLight)
     _answer: Dark = field(default_factory=lambda: Dark(None, None))
 
     def take_place(self, lat_deg: float, lon_deg: float) -> None:
@@ -62,40 +110,28 @@ class Sky:
 
     def take_head(self, light: Light | Missing, at_s: float) -> None:
         """The light at the head lamp, which may fall on the ambient sensor too."""
-        if isinstance(light, Missing):
-            return  # a lamp that is not seen is neither on nor off
-        if light.lux < LAMP_LUX:
-            self._lamp_on_s, self._own_lux = None, 0.0
-        elif self._lamp_on_s is None:
-            self._lamp_on_s = at_s
+        if not isinstance(light, Missing):  # a lamp that is not seen is neither on nor off
+            self._own.take_head(light.lux, at_s)
 
     def take_ambient(self, light: Light | Missing, at_s: float) -> None:
         """The light from the sky. A missing reading ends all knowledge of it."""
         if isinstance(light, Missing):
             self._is_dim = self._turning_to = None
             self._turns_s = math.inf
-            self._seen.clear()
+            self._own.lose_ambient()
             return
-        lux = light.lux - self._own_light(light.lux, at_s)
+        own = self._own
+        own.take_ambient(light.lux, at_s, is_dark=self._by_sun is True)
+        sky_lux = max(0.0, light.lux - own.lux)  # the least that it can be
         seen = self._is_dim  # between the two levels nothing is said anew
-        if lux < self.dark_lux:
+        if (sky_lux if own.is_known else light.lux) < self.dark_lux:
             seen = True
-        elif lux > self.light_lux:
+        elif sky_lux > self.light_lux:
             seen = False
         if seen == self._is_dim:
             self._turning_to, self._turns_s = None, math.inf
         elif seen != self._turning_to:
             self._turning_to, self._turns_s = seen, at_s + self.dwell_s
-
-    def _own_light(self, lux: float, at_s: float) -> float:
-        """How much of the ambient light came with the head lamp, in one step."""
-        self._seen.append((at_s, lux))
-        lamp_on_s = self._lamp_on_s
-        if lamp_on_s is not None and at_s <= lamp_on_s + WITHIN_S:
-            before = [seen for seen_s, seen in self._seen if seen_s <= lamp_on_s - BEFORE_S]
-            if before:
-                self._own_lux = max(0.0, lux - before[-1])
-        return min(self._own_lux, lux)
 
     def judge(self, utc: datetime | None, at_s: float, clock_error_s: float = 0.0) -> Dark:
         """Whether it is dark now; pure but for the cached answer of the sun.

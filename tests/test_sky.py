@@ -71,7 +71,45 @@ def test_what_a_lamp_gives_that_was_lit_from_the_start_is_not_known() -> None:
     made.take_head(light(850.0), 0.0)
     for tick in range(200):
         made.take_ambient(light(60.0), tick / 4)
-    assert made.judge(None, 50.0).by_light is False
+    assert made.judge(None, 50.0).by_light is None
+    # What came on top of all that the lamp can have given is the sky's.
+    for tick in range(200, 400):
+        made.take_ambient(light(71.0), tick / 4)
+    assert made.judge(None, 100.0).by_light is False
+
+
+def test_below_the_dim_level_it_is_dim_whatever_the_lamp_gives() -> None:
+    made = sky(None)
+    made.take_head(light(850.0), 0.0)
+    for tick in range(121):
+        made.take_ambient(light(4.0), tick / 4)
+    assert made.judge(None, 30.0).by_light is True
+
+
+def test_a_lamp_lit_from_the_start_is_known_by_the_night_and_makes_no_day_after_it() -> None:
+    made = sky()
+    made.judge(MIDNIGHT, 0.0)
+    made.take_head(light(850.0), 0.0)
+    for tick in range(241):
+        made.take_ambient(light(60.0), tick / 4)
+        made.judge(MIDNIGHT, tick / 4)
+    assert made.judge(MIDNIGHT, 60.0).by_light is True
+    made.forget_sun()
+    for tick in range(240, 480):
+        made.take_ambient(light(64.0), tick / 4)  # by day now, and a snow storm
+        made.judge(NOON, tick / 4)
+    assert made.judge(NOON, 120.0) == Dark(by_sun=False, by_light=True)
+
+
+def test_the_high_beam_makes_no_day_either() -> None:
+    made = sky(None)
+    made.take_head(light(0.0), 0.0)
+    for tick in range(480):
+        at_s = tick / 4
+        lamp_lux = 0.0 if at_s < 40.0 else 850.0 if at_s < 60.0 else 1700.0
+        made.take_head(light(lamp_lux), at_s)
+        made.take_ambient(light(2.0 + lamp_lux / 10.0), at_s)
+    assert made.judge(None, 120.0).by_light is True
 
 
 def test_a_lamp_whose_light_does_not_reach_the_sensor_takes_nothing_away() -> None:
