@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from firmware.buses.contacts import Change, Contact, ContactThread
 from firmware.clock import Clock
-from firmware.readings import Channel, Reading
+from firmware.readings import Channel, Reading, Value
 
 Post = Callable[[Reading], None]
 """Hands a reading to the judging thread; never blocks."""
@@ -85,3 +86,58 @@ class Poller:
             due_s[id(device)] = max(due_s[id(device)] + device.period_s, now_s)
             if took_s > HUNG_S:
                 due_s[id(device)] = now_s + PAUSES * took_s
+
+
+class SettledContact:
+    """A contact that is posted at each settled change, with its instant, and again while it lasts.
+
+    A kind of contact says what a change means. The first state comes once it has lasted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        contact: Contact,
+        clock: Clock,
+        source: str,
+        *,
+        repeat_s: float,
+        fresh_s: float,
+    ) -> None:
+        self.name = name
+        self.source = source
+        self.contact = contact
+        self._channel = channel
+        self._repeat_every_s = repeat_s
+        self._fresh_s = fresh_s
+        self._thread = ContactThread(name, contact, clock)
+        self._lasting: Value | None = None
+        self._repeat_s = 0.0
+
+    def meaning(self, change: Change) -> tuple[Value, Value]:
+        """What is posted at a change, and what is posted while it lasts."""
+        raise NotImplementedError
+
+    def start(self, post: Post) -> None:
+        """Begins, in a thread of its own."""
+        self._thread.start(lambda now_s: self.step(post, now_s))
+
+    def stop(self) -> None:
+        """Ends the thread and gives the pin back."""
+        self._thread.stop()
+
+    def step(self, post: Post, now_s: float) -> float:
+        """Posts what is due by now; the instant of the next step, an edge or none."""
+        for change in self.contact.step(now_s):
+            value, self._lasting = self.meaning(change)
+            self._post(post, value, change.since_s)
+            self._repeat_s = now_s + self._repeat_every_s
+        if self._lasting is not None and now_s >= self._repeat_s:
+            self._post(post, self._lasting, now_s)
+            self._repeat_s = now_s + self._repeat_every_s
+        next_s = self.contact.next_s()
+        return next_s if self._lasting is None else min(next_s, self._repeat_s)
+
+    def _post(self, post: Post, value: Value, mono_s: float) -> None:
+        post(Reading(self._channel, value, mono_s, self.source, self._fresh_s))
