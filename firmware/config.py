@@ -44,6 +44,7 @@ ADVICE = "Put it right in the file and try again; docs/config.md lists every key
 
 
 PathText = Annotated[str, Meta(pattern="^[^\0\n]+\\Z", title="a path")]
+ZoneId = Annotated[str, Meta(pattern="^[^\0-\x1f]{1,100}\\Z", title="a zone's id")]
 LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)\\Z")]
 
 
@@ -209,6 +210,29 @@ class Zones(Section, frozen=True):
             description="Zone packs (GeoPackage), as `sledwarden zones build` makes them.",
         ),
     ] = ()
+    consents: Annotated[
+        tuple[ZoneId, ...],
+        Meta(
+            title="a list of zones' ids, like parcel-17 or private:parcel-17",
+            description="Zones whose owner consents to the ride, where the law asks for consent; "
+            "each by its id in the pack, which its kind may precede. It stands in every journal.",
+        ),
+    ] = ()
+    marks: Annotated[
+        PathText,
+        Meta(description="Where the rider's marks are kept over a restart (GeoJSON)."),
+    ] = "/var/lib/sledwarden/marks.geojson"
+    reports: Annotated[
+        PathText,
+        Meta(description="Where false dwellings are kept for the pack's maker (GeoJSON)."),
+    ] = "/var/lib/sledwarden/reports.geojson"
+    person_mark_min: Annotated[
+        float,
+        Meta(gt=0, le=1440, description="How long a marked person stands, in minutes."),
+    ] = 10.0
+    shanty_mark_h: Annotated[
+        float, Meta(gt=0, le=2160, description="How long a marked shanty stands, in hours.")
+    ] = 72.0
 
 
 class Journal(Section, frozen=True):
@@ -339,6 +363,46 @@ class Rules(Section, frozen=True):
     reaction_s: Annotated[
         float, Meta(ge=0, le=10, description="The rider's time to react before braking.")
     ] = 1.5
+    keep_moving_mph: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=50,
+            description='What "the minimum speed to keep moving" is taken for, where a law says no '
+            "more; over it is told as advice, never as a violation.",
+        ),
+    ] = 10.0
+    curfew_ahead_min: Annotated[
+        float, Meta(ge=0, le=120, description="How long before a curfew it is told.")
+    ] = 10.0
+    advice_shown_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=600,
+            description="How long the glass says that the sled can't stop within its lamp's reach; "
+            "0 never says it.",
+        ),
+    ] = 10.0
+    advice_quiet_s: Annotated[
+        float,
+        Meta(ge=0, le=86_400, description="So long after that advice it is not given again."),
+    ] = 300.0
+    notice_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=600,
+            description="How long the glass shows each notice of the day while the sled stands; a "
+            "press moves on. 0 shows none.",
+        ),
+    ] = 15.0
+    stop_s: Annotated[
+        float,
+        Meta(
+            ge=0, le=60, description="How long a sled must stand at a stop sign, or before a zone."
+        ),
+    ] = 1.0
 
 
 class Config(Section, frozen=True):

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from firmware import config, law
 from firmware.law import Clause
+from firmware.maps.packs import KINDS
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Nearby
 from firmware.readings import (
@@ -88,7 +89,8 @@ def square(kind: str, centre: tuple[float, float], half_ft: float, name: str = "
 
 
 def map_of(*features: Feature, is_covered: bool = True, radius_m: float = 2000.0) -> Nearby:
-    cover = (square("coverage", HOME, 20_000.0, "cover"),) if is_covered else ()
+    whole = replace(square("coverage", HOME, 20_000.0, "cover"), attributes={"of": " ".join(KINDS)})
+    cover = (whole,) if is_covered else ()
     return Nearby(Surroundings(*HOME, radius_m, (*cover, *features)))
 
 

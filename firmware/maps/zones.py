@@ -16,6 +16,8 @@ _LOOK_M = 150.0
 
 _ROUNDING_M = 1e-6
 
+COVERAGE = "coverage"
+
 
 @dataclass(frozen=True, slots=True)
 class Near:
@@ -39,6 +41,10 @@ class Nearby:
         self._by_kind: dict[str, list[tuple[int, Feature]]] = {}
         for order, feature in enumerate(around.features):
             self._by_kind.setdefault(feature.kind, []).append((order, feature))
+            if feature.kind == COVERAGE:  # of dwellings, where it does not say of what
+                for kind in feature.attributes.get("of", "dwelling").split():
+                    covers = self._by_kind.setdefault(f"{COVERAGE} {kind}", [])
+                    covers.append((order, feature))
         self._trees: dict[str, Tree] = {}
         # Where it was last looked: nothing of these kinds lies nearer to x, y than so many metres,
         # or so deep inside one of them it is. Within that nothing need be looked for again.
@@ -154,6 +160,27 @@ class Nearby:
             return None
         return Near(best[3], math.sqrt(best[0]), -best[1])
 
+    def met(
+        self,
+        kinds: Collection[str],
+        a: tuple[float, float],
+        b: tuple[float, float] | None = None,
+        within_m: float = 0.0,
+    ) -> list[Near]:
+        """Every feature of these kinds within so many metres of a place or of the way to it from
+        another, in the order of the packs; how deep it is in them goes by the place a."""
+        if self.nearest(kinds, a, b, within_m) is None:
+            return []
+        start = self._plane.xy(*a)
+        path = (*start, *(start if b is None else self._plane.xy(*b)))
+        reach_m = within_m + math.hypot(path[2] - path[0], path[3] - path[1])
+        found = []
+        for outline in self.outlines(kinds, a, reach_m):
+            apart2, high_m, order = _measure(outline, path, within_m * within_m)
+            if apart2 <= within_m * within_m:
+                found.append((order, Near(outline.feature, math.sqrt(apart2), -high_m)))
+        return [near for _, near in sorted(found, key=lambda one: one[0])]
+
     def within(self, a: tuple[float, float], distance_m: float) -> list[Near]:
         """Every feature within a distance of a place, of all kinds, nearest and deepest first."""
         x, y = self._plane.xy(*a)
@@ -166,9 +193,17 @@ class Nearby:
         features = self.surroundings.features
         return [Near(features[n], math.sqrt(away2), -high_m) for away2, high_m, n in sorted(found)]
 
-    def is_covered(self, lat_deg: float, lon_deg: float) -> bool:
-        """Whether a pack says that it knows the dwellings at a place: inside a `coverage`."""
-        return self.is_in(("coverage",), (lat_deg, lon_deg), 0.0) is not False
+    def is_covered(
+        self, lat_deg: float, lon_deg: float, kinds: Collection[str] = ("dwelling",)
+    ) -> bool:
+        """Whether a pack says that it knows the things of these kinds, dwellings unless told, at a
+        place: inside a `coverage` of each."""
+        place = (lat_deg, lon_deg)
+        return all(self.is_in((f"{COVERAGE} {kind}",), place, 0.0) is not False for kind in kinds)
+
+    def promises(self, kinds: Collection[str]) -> bool:
+        """Whether any pack here says anywhere that it knows the things of each of these kinds."""
+        return all(f"{COVERAGE} {kind}" in self._by_kind for kind in kinds)
 
     def reaches(self, lat_deg: float, lon_deg: float, margin_m: float) -> bool:
         """Whether everything within the margin of a place lies inside the surroundings."""

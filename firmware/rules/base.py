@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Literal, Protocol
@@ -142,6 +142,11 @@ def cannot_tell(clause: Clause, why: str, topic: str, part: object = None) -> Fi
     """The finding on a clause that can't be watched; `part` is the value that it lacks, if any."""
     is_fitted = not (isinstance(part, Missing) and part.why is Why.NOT_FITTED)
     return Finding(clause.citation, Verdict.UNKNOWN, why, topic=topic, is_fitted=is_fitted)
+
+
+def uncharted(chart: Nearby, kinds: Collection[str]) -> Missing | None:
+    """The part that is missing where no pack ever promised to know things of these kinds."""
+    return None if chart.promises(kinds) else Missing(Why.NOT_FITTED, "no pack knows of them")
 
 
 def lifted(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
