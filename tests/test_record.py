@@ -32,6 +32,8 @@ from firmware.journal.record import (
     Close,
     Finished,
     Gap,
+    Heard,
+    Note,
     Record,
     RecordError,
     Start,
@@ -118,6 +120,8 @@ RECORDS: list[Record] = [
         "350.10(1)(gm)", Margin.NEAR, "dark", "lit", "out", "in", "running", "good", "gps", 55.0,
         (Unwatched("350.10(1)(g)", "no zone data here"), Unwatched("350.09(9)", "none", False)),
     ),
+    Note("configuration", "config.toml changed", "daemon", {"sha256": "ab" * 32}),
+    Heard("/dev/ttyS0", 9.75, "$GPRMC,\r\n\x00\xff"),
     Standing("", Margin.FREE, "day", "not needed", "unknown", "in", "off", "none", "none"),
 ]  # fmt: skip
 

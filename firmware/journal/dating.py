@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from firmware.journal.segment import TOPIC_IDS, Message
 from firmware.readings import Fix, Reading
 
 CHUNK_S = 1.0
+POSITION_S = 0.95
+"""Just below a second, so that of a fix a second each is copied."""
 CLOCK_STEP_S = 60.0
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,6 +50,14 @@ class Dating:
 
     def __init__(self) -> None:
         self.pair: tuple[datetime, float] | None = None
+        self._copied_s = -math.inf
+
+    def is_position_due(self, at_s: float) -> bool:
+        """Whether a fix is copied for map panels again: once a second is enough for a map."""
+        if at_s - self._copied_s < POSITION_S:
+            return False
+        self._copied_s = at_s
+        return True
 
     def log_time_ns(self, at_s: float, utc: datetime | None = None) -> int:
         """The best date known at the instant, as MCAP's nanoseconds."""
@@ -98,7 +109,9 @@ def contents(items: Sequence[Item], dating: Dating, newest_ns: int) -> tuple[lis
             record = Gap(1, f"could not be written: {fault}", item.at_s, item.at_s)
             text = encode(record, item.at_s)
         messages.append(Message(TOPIC_IDS[topic_of(record)], *times, text))
-        if type(record) is Reading and type(record.value) is Fix:
+        if type(record) is not Reading or type(record.value) is not Fix:
+            continue
+        if dating.is_position_due(item.at_s):
             messages.append(Message(TOPIC_IDS[POSITION], *times, position(record.value, newest_ns)))
     chunks.append(segment.packed(messages))
     return chunks, refused

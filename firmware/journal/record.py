@@ -96,8 +96,44 @@ class Close:
     lost: int
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What happened to the unit itself, in words: how the boot before ended, that the configuration
+    or the key changed, who downloaded. `kind` is one word, `detail` what else there is to say."""
+
+    kind: str
+    what: str
+    by: str = ""
+    detail: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Bytes as a receiver sent them, from the 20 s before and after an event.
+
+    `octets` has one letter for each byte, the letter of that number (ISO 8859-1); `mono_s` is when
+    the first of them came.
+    """
+
+    source: str
+    mono_s: float
+    octets: str
+
+
 Record = (
-    Reading | Finding | Alert | Event | Start | Gap | Finished | Close | Anchor | Pull | Standing
+    Reading
+    | Finding
+    | Alert
+    | Event
+    | Start
+    | Gap
+    | Finished
+    | Close
+    | Anchor
+    | Pull
+    | Standing
+    | Note
+    | Heard
 )
 
 
@@ -143,13 +179,23 @@ _PLAIN: dict[str, type] = {
     "/journal/close": Close,
     "/journal/anchor": Anchor,
     "/pull": Pull,
+    "/note": Note,
+    "/heard": Heard,
     "/standing": Standing,
 }
 _PLAIN_TOPICS = {kind: topic for topic, kind in _PLAIN.items()}
 _READING_TOPICS = {channel: f"/reading/{channel}" for channel in Channel}
 _CHANNELS = {topic: channel for channel, topic in _READING_TOPICS.items()}
 
-_NEWER = ("/reading/supply.head", "/reading/supply.tail", "/journal/anchor", "/pull", "/standing")
+_NEWER = (
+    "/reading/supply.head",
+    "/reading/supply.tail",
+    "/journal/anchor",
+    "/pull",
+    "/standing",
+    "/note",
+    "/heard",
+)
 """Topics that came after the first ones: their ids follow, so that older journals read on."""
 
 TOPICS: tuple[str, ...] = (
