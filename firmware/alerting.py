@@ -62,7 +62,7 @@ class Standing:
         words = self.row.words.format(
             value=finding.value or 0.0,
             limit=finding.limit or 0.0,
-            unit=finding.unit,
+            at=f"{finding.limit or 0.0:.0f}" + (" KM/H" if finding.unit == "km/h" else ""),
             thing=thing,
             away=_away(finding, thing),
             what=_on_the_glass(finding.why),

@@ -127,8 +127,11 @@ def _grown(event: Event, finding: Finding) -> Event:
     return event if peak == event.peak else replace(event, peak=peak)
 
 
+_HIGHER_IS_WORSE = ("mph", "km/h", "mph posted", "s", "ft")
+
+
 def _worse(value: float | None, finding: Finding) -> float | None:
-    """A lamp's worst value is its lowest; a speed's, and a clock's, is its highest."""
+    """A lamp's worst value is its lowest; that of what has a limit above it is its highest."""
     if finding.value is None or value is None:
         return finding.value if value is None else value
-    return (max if finding.unit in ("mph", "km/h", "s") else min)(value, finding.value)
+    return (max if finding.unit in _HIGHER_IS_WORSE else min)(value, finding.value)

@@ -14,6 +14,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from firmware.alerting import Alerts
 from firmware.config import Config
 from firmware.config_parts import Ambient
@@ -31,7 +33,7 @@ from firmware.findings import (
     ToneCue,
     Verdict,
 )
-from firmware.law import Clause, Law
+from firmware.law import Clause, Law, Limit
 from firmware.maps.zones import Nearby
 from firmware.parts import load
 from firmware.pulls import Pulls
@@ -418,6 +420,13 @@ class Monitor:
         return _KEPT
 
 
+def _with_limit(clause: Clause, config: Config) -> Clause:
+    """The clause with the config's own figure where a law says no more than to keep moving."""
+    if clause.limit_from != "keep_moving":
+        return clause
+    return replace(clause, limit=Limit(config.rules.keep_moving_mph), accuses=False)
+
+
 def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
     """The minutes between sunset and darkness that these clauses go by; 30 without any."""
     offsets = {one.sun_offset_min: None for one in clauses if one.when == "darkness"}
@@ -438,7 +447,7 @@ def build(
             if clause.kind and clause.applies_to == config.unit.vehicle:
                 if clause.kind not in rules:
                     rules[clause.kind] = load("rule", clause.kind)(config)
-                watched.append((clause, rules[clause.kind]))
+                watched.append((_with_limit(clause, config), rules[clause.kind]))
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
     sky, *other_skies = (
         Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)

@@ -31,6 +31,12 @@ PARTS: dict[str, dict[str, str]] = {
     "rule": {
         "speed_limit": "firmware.rules.speed_limit:SpeedLimit",
         "zone_speed": "firmware.rules.zone_speed:ZoneSpeed",
+        "zone_entry": "firmware.rules.zone_entry:ZoneEntry",
+        "stop": "firmware.rules.stop:StopSign",
+        "road_network": "firmware.rules.road_network:RoadNetwork",
+        "road_speed": "firmware.rules.road_speed:RoadSpeed",
+        "curfew": "firmware.rules.curfew:Curfew",
+        "advisory": "firmware.rules.advisory:Stopping",
         "lamp": "firmware.rules.lamp:LampLit",
         "tether": "firmware.rules.tether:TetherAttached",
     },

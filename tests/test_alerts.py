@@ -12,10 +12,28 @@ from firmware.alerting import LADDER, Alerts
 from firmware.alerts import BLIND, NEAR, OVER, TABLE, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.maps.packs import KINDS
-from firmware.rules import speed_limit, tether, zone_speed
+from firmware.rules import (
+    advisory,
+    curfew,
+    road_network,
+    road_speed,
+    speed_limit,
+    stop,
+    tether,
+    zone_entry,
+    zone_speed,
+)
 
 CLAUSE = "350.10(1)(gm)"
 TOPICS = {speed_limit.TOPIC, zone_speed.TOPIC, tether.TOPIC, "head-lamp", "tail-lamp"}
+TOPICS |= {road_network.TOPIC, road_network.CROSSING, road_speed.TOPIC, curfew.TOPIC}
+APPROACHED = (speed_limit.TOPIC, zone_speed.TOPIC, zone_speed.AHEAD, road_network.CROSSING)
+APPROACHED += (road_speed.TOPIC, curfew.TOPIC, advisory.TOPIC, stop.AHEAD)
+ACCUSED = (zone_entry.TOPIC, stop.TOPIC)
+"""What is told with the other zones where it can't be watched."""
+IN_TIME = (zone_speed.AHEAD, road_network.CROSSING, stop.AHEAD)
+"""What lies ahead, told before it is reached: it comes before what is not watched."""
+
 ROWS = {row.name: row for row in TABLE}
 
 
@@ -97,13 +115,13 @@ def test_each_topic_that_a_rule_can_give_has_a_row_for_over_and_for_unknown() ->
 
 
 def test_each_topic_that_can_be_approached_has_a_row_for_it() -> None:
-    for topic in (speed_limit.TOPIC, zone_speed.TOPIC, zone_speed.AHEAD):
+    for topic in APPROACHED:
         rows = [row for row in TABLE if row.topic == topic and Verdict.APPROACHING in row.verdicts]
         assert len(rows) == 1, topic
 
 
 def test_each_row_is_for_a_topic_that_something_gives() -> None:
-    assert {row.topic for row in TABLE} == TOPICS | {zone_speed.AHEAD, "journal"}
+    assert {row.topic for row in TABLE} == TOPICS | {*APPROACHED, *ACCUSED, "journal"}
 
 
 def test_no_row_is_raised_by_what_is_kept_or_lifted() -> None:
@@ -119,7 +137,7 @@ def test_names_and_priorities_are_each_its_own() -> None:
 def test_what_is_over_wins_over_what_is_near_and_over_what_is_not_watched() -> None:
     over = min(row.priority for row in TABLE if row.verdicts == OVER)
     blind = [row.priority for row in TABLE if row.verdicts == BLIND]
-    near = max(row.priority for row in TABLE if row.verdicts == NEAR and row.topic != "zone-ahead")
+    near = max(row.priority for row in TABLE if row.verdicts == NEAR and row.topic not in IN_TIME)
     assert over > max(blind)
     assert min(blind) > near
     assert ROWS["zone-ahead"].priority > max(blind)
@@ -130,7 +148,7 @@ def test_only_what_is_over_sounds_an_alarm_or_shows_red() -> None:
         if row.light in (LightCue.RED, LightCue.RED_FLASH) or row.tone is ToneCue.ALARM:
             assert row.verdicts == OVER
         if row.climbs:
-            assert row.topic in ("speed", "zone")
+            assert row.topic in ("speed", "zone", "road-speed")
 
 
 def glass_of(row: Row, kind: str, limit: float) -> list[str]:
@@ -140,6 +158,7 @@ def glass_of(row: Row, kind: str, limit: float) -> list[str]:
     finding = Finding("x", verdict, why, limit + 9.6, limit, "mph", 0.5, row.topic)
     alerts = Alerts()
     alerts.follow({"x": finding}, 0.0)
+    alerts.follow({"x": finding}, row.raise_s)
     (alert,) = [one for one in alerts.standing() if one.name == row.name]
     return alert.words.split("\n")
 
@@ -180,8 +199,20 @@ def test_each_row_is_raised_by_its_own_verdicts_and_no_other(row: Row) -> None:
     for verdict in Verdict:
         alerts = Alerts()
         finding = Finding("x", verdict, "it is so", 60.0, 55.0, "mph", 0.5, row.topic)
-        raised = [one.name for one in alerts.follow({"x": finding}, 0.0)]
+        alerts_at = (0.0, row.raise_s) if row.raise_s else (0.0,)
+        raised = [one.name for at_s in alerts_at for one in alerts.follow({"x": finding}, at_s)]
         assert (row.name in raised) is (verdict in row.verdicts)
+
+
+def test_a_limit_in_km_h_says_so_on_the_glass_whatever_the_row() -> None:
+    for row in TABLE:
+        finding = Finding("x", next(iter(row.verdicts)), "it is so", 101.0, 100.0, "km/h", 1.0)
+        alerts = Alerts((row,))
+        for at_s in (0.0, row.raise_s):
+            alerts.follow({"x": replace(finding, topic=row.topic)}, at_s)
+        words = alerts.standing()[0].words
+        assert ("100 KM/H" in words) is ("{at}" in row.words), row.name
+        assert all(len(line) <= 16 for line in words.split("\n"))
 
 
 def test_an_alert_carries_its_finding_and_its_row() -> None:
