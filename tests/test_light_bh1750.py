@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from light_bench import LightBench
 
 from firmware.buses.chips_fake import Bh1750Model
 from firmware.buses.i2c import I2cBus
@@ -13,22 +14,17 @@ from firmware.readings import Channel, Light, Missing, Value, Why
 from firmware.sources.light_bh1750 import Bh1750
 
 
-class Bench:
-    """A sensor on a bus, read at its own period."""
+class Bench(LightBench[Bh1750Model, Bh1750]):
+    """A sensor that looks at so much light."""
 
     def __init__(self, lux: float) -> None:
-        self.clock = ManualClock(100.0)
-        self.fake = FakeI2cBus(self.clock)
-        self.model = Bh1750Model(self.clock, lux)
-        self.fake.attach(0x23, self.model)
-        self.sensor = Bh1750(I2cBus(1, self.fake), 0x23, Channel.LIGHT_HEAD, self.clock)
-
-    def next(self) -> Value:
-        self.clock.advance(self.sensor.period_s)
-        return self.sensor.read(self.clock.mono_s()).value
-
-    def run(self, count: int) -> list[Value]:
-        return [self.next() for _ in range(count)]
+        super().__init__(
+            lambda clock: Bh1750Model(clock, lux),
+            Bh1750,
+            0x23,
+            Channel.LIGHT_HEAD,
+            settling_reads=5,
+        )
 
 
 def lux_of(value: Value) -> float:

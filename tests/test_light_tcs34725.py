@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from light_bench import LightBench
 
 from firmware.buses.chips_fake import Bh1750Model, Colour, Tcs34725Model
-from firmware.buses.i2c import I2cBus
-from firmware.buses.i2c_fake import FakeI2cBus
-from firmware.clock import ManualClock
-from firmware.readings import Channel, Light, Missing, Value, Why
+from firmware.readings import Channel, Light, Missing, Why
 from firmware.sources.light_tcs34725 import Tcs34725
 
 
-class Bench:
-    """A sensor on a bus, read at its own period."""
+class Bench(LightBench[Tcs34725Model, Tcs34725]):
+    """A sensor that looks at so much light."""
 
     def __init__(self, lux: float, colour: Colour = "red", chip_id: int = 0x44) -> None:
-        self.clock = ManualClock(100.0)
-        self.fake = FakeI2cBus(self.clock)
-        self.model = Tcs34725Model(self.clock, lux, colour, chip_id)
-        self.fake.attach(0x29, self.model)
-        self.sensor = Tcs34725(I2cBus(1, self.fake), 0x29, Channel.LIGHT_TAIL, self.clock)
-
-    def next(self) -> Value:
-        self.clock.advance(self.sensor.period_s)
-        return self.sensor.read(self.clock.mono_s()).value
-
-    def run(self, count: int) -> list[Value]:
-        return [self.next() for _ in range(count)]
-
-    def light(self) -> Light:
-        value = self.run(3)[-1]
-        assert isinstance(value, Light), value
-        return value
+        super().__init__(
+            lambda clock: Tcs34725Model(clock, lux, colour, chip_id),
+            Tcs34725,
+            0x29,
+            Channel.LIGHT_TAIL,
+            settling_reads=3,
+        )
 
 
 @pytest.mark.parametrize("chip_id", [0x44, 0x4D])

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import pytest
+from light_bench import LightBench
 
 from firmware.buses.chips_fake import Tcs34725Model, Tsl2591Model
 from firmware.buses.i2c import I2cBus
 from firmware.buses.i2c_fake import FakeI2cBus
 from firmware.clock import ManualClock
 from firmware.errors import SledwardenError
-from firmware.readings import Channel, Light, Missing, Value, Why
+from firmware.readings import Channel, Light, Missing, Why
 from firmware.sources.light_tcs34725 import Tcs34725
 from firmware.sources.light_tsl2591 import DIM_COUNTS, FULL, GAINS, Tsl2591, light_of
 
 
-class Bench:
-    """A sensor on a bus, read at its own period."""
+class Bench(LightBench[Tsl2591Model, Tsl2591]):
+    """A sensor that looks at so much light."""
 
     def __init__(self, lux: float, chip_id: int = 0x50) -> None:
-        self.clock = ManualClock(100.0)
-        self.fake = FakeI2cBus(self.clock)
-        self.model = Tsl2591Model(self.clock, lux, chip_id=chip_id)
-        self.fake.attach(0x29, self.model)
-        self.sensor = Tsl2591(I2cBus(1, self.fake), 0x29, Channel.LIGHT_HEAD, self.clock)
-
-    def next(self) -> Value:
-        self.clock.advance(self.sensor.period_s)
-        return self.sensor.read(self.clock.mono_s()).value
-
-    def run(self, count: int) -> list[Value]:
-        return [self.next() for _ in range(count)]
-
-    def light(self) -> Light:
-        value = self.run(5)[-1]
-        assert isinstance(value, Light), value
-        return value
+        super().__init__(
+            lambda clock: Tsl2591Model(clock, lux, chip_id=chip_id),
+            Tsl2591,
+            0x29,
+            Channel.LIGHT_HEAD,
+            settling_reads=5,
+        )
 
 
 @pytest.mark.parametrize("lux", [0.2, 3.0, 320.0, 850.0, 5_000.0, 80_000.0])

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from light_bench import LightBench
 
 from firmware.buses.chips_fake import Veml7700Model
-from firmware.buses.i2c import I2cBus
-from firmware.buses.i2c_fake import FakeI2cBus
-from firmware.clock import ManualClock
-from firmware.readings import Channel, Light, Missing, Value, Why
+from firmware.readings import Channel, Light, Missing, Why
 from firmware.sources.light_veml7700 import RANGES, Veml7700, straightened
 
 
-class Bench:
-    """A sensor on a bus, read at its own period."""
+class Bench(LightBench[Veml7700Model, Veml7700]):
+    """A sensor that looks at so much light."""
 
     def __init__(self, lux: float, chip_id: int = 0xC481) -> None:
-        self.clock = ManualClock(100.0)
-        self.fake = FakeI2cBus(self.clock)
-        self.model = Veml7700Model(self.clock, lux, chip_id)
-        self.fake.attach(0x10, self.model)
-        self.sensor = Veml7700(I2cBus(1, self.fake), 0x10, Channel.LIGHT_HEAD, self.clock)
-
-    def next(self) -> Value:
-        self.clock.advance(self.sensor.period_s)
-        return self.sensor.read(self.clock.mono_s()).value
-
-    def run(self, count: int) -> list[Value]:
-        return [self.next() for _ in range(count)]
-
-    def light(self) -> Light:
-        value = self.run(4)[-1]
-        assert isinstance(value, Light), value
-        return value
+        super().__init__(
+            lambda clock: Veml7700Model(clock, lux, chip_id),
+            Veml7700,
+            0x10,
+            Channel.LIGHT_HEAD,
+            settling_reads=4,
+        )
 
 
 @pytest.mark.parametrize("lux", [0.1, 3.0, 320.0, 850.0, 5_000.0, 30_000.0, 100_000.0])

@@ -141,3 +141,33 @@ class SettledContact:
 
     def _post(self, post: Post, value: Value, mono_s: float) -> None:
         post(Reading(self._channel, value, mono_s, self.source, self._fresh_s))
+
+
+STILL_READS = 8
+"""So many equal readings, 2 s of them, and a chip is asked whether it still converts."""
+
+
+class FrozenCounts:
+    """Finds counts that stand still because their chip no longer converts.
+
+    A steady light may well give the same counts again. So the measurement is begun anew: counts
+    that are valid even before a conversion can have ended are frozen. All zeros are darkness.
+    """
+
+    def __init__(self, begin_anew: Callable[[], None], is_valid: Callable[[], bool]) -> None:
+        self._begin_anew = begin_anew
+        self._is_valid = is_valid
+        self._counts: tuple[int, ...] = ()
+        self._still = 0
+
+    def has_frozen(self, counts: tuple[int, ...]) -> bool:
+        """Whether these counts, the newest, are no measurement; raises BusError."""
+        self._still = self._still + 1 if counts == self._counts and any(counts) else 1
+        self._counts = counts
+        if self._still < STILL_READS:
+            return False
+        self._begin_anew()
+        if self._is_valid():
+            return True
+        self._still = 0
+        return False

@@ -6,6 +6,7 @@ from firmware.buses.i2c import Chip, I2cBus
 from firmware.clock import Clock
 from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
+from firmware.sources.base import STILL_READS
 
 POWER_ON = 0x01
 RESET = 0x07
@@ -21,7 +22,6 @@ ACCURACY = 0.20  # p. 2: 0.96 to 1.44 counts for each lux
 DARK_COUNTS = 3  # p. 2: what the chip may show in darkness
 CONVERSION_S = 0.180  # p. 2: 120 ms typical, 180 ms at most; longer than any lamp's PWM period
 DIM_AGAIN_LUX = 40_000.0  # back to the finer range below this
-STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
 
 
 class Bh1750:

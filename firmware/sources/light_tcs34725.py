@@ -11,6 +11,7 @@ from firmware.buses.i2c import Chip, Field, I2cBus, Register
 from firmware.clock import Clock
 from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
+from firmware.sources.base import FrozenCounts
 
 COMMAND = 0xA0  # the command bit, and the address steps on by itself (p. 14)
 ENABLE = Register("ENABLE", COMMAND | 0x00)
@@ -37,7 +38,6 @@ SCALE = 16 * 24.0 / (CYCLES * 2.4)  # from gain 16 and 24 ms to gain 1 and these
 BRIGHT, DIM = 0, 2  # the words of AGAIN for a gain of 1 and of 16 (p. 20)
 GAINS = {BRIGHT: 1, DIM: 16}
 DIM_COUNTS = FULL // 40  # below it at gain 1, gain 16 is used: well below its own full scale
-STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
 ACCURACY = 0.36  # p. 6: 20 % of the clear counts and 16 % of the red share, at worst together
 NOISE_COUNTS = 2
 LEAST_COUNTS = 30  # below it the share of red is noise
@@ -64,8 +64,9 @@ class Tcs34725:
         self.source = f"tcs34725@{bus.name}:0x{address:02x}"
         self._is_set_up = False
         self._gain = BRIGHT
-        self._counts: tuple[int, ...] = ()
-        self._still = 0
+        self._frozen = FrozenCounts(
+            lambda: self._set_up(self._gain), lambda: bool(self.chip.get(VALID))
+        )
 
     def read(self, at_s: float) -> Reading:
         """The light now, or why there is none; sets the chip up first when it has to."""
@@ -98,25 +99,13 @@ class Tcs34725:
             if self._gain != BRIGHT:
                 self._set_up(BRIGHT)
             return Missing(Why.SATURATED, f"a count of {FULL}: too much light")
-        if self._has_frozen(counts):
+        if self._frozen.has_frozen(counts):
             return Missing(Why.NOT_TRUSTED, "its counts stand still, even when begun anew")
         gain = self._gain
         if gain == BRIGHT and max(counts) < DIM_COUNTS:
             self._set_up(DIM)
         _, red, green, blue = counts
         return _light(red, green, blue, GAINS[gain])
-
-    def _has_frozen(self, counts: tuple[int, ...]) -> bool:
-        """Whether counts that stand still are valid even before a new conversion can have ended."""
-        self._still = self._still + 1 if counts == self._counts and any(counts) else 1
-        self._counts = counts
-        if self._still < STILL_READS:
-            return False
-        self._set_up(self._gain)
-        if self.chip.get(VALID):
-            return True
-        self._still = 0
-        return False
 
     def _set_up(self, gain: int) -> None:
         self._is_set_up = False

@@ -6,6 +6,7 @@ from firmware.buses.i2c import Chip, Field, I2cBus, Register
 from firmware.clock import Clock
 from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
+from firmware.sources.base import FrozenCounts
 
 COMMAND = 0xA0  # the command bit and a normal transaction (p. 14); the address steps on
 ENABLE = Register("ENABLE", COMMAND | 0x00)
@@ -30,7 +31,6 @@ DIM_COUNTS = 700  # below it the next gain is used: still below full scale at 25
 ACCURACY = 0.40  # the sheet promises no lux: the two diodes and their glass vary so much
 NOISE_COUNTS = 3
 LEAST_COUNTS = 100  # below it the diodes' noise can hide which of them sees more
-STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
 
 
 class Tsl2591:
@@ -54,8 +54,9 @@ class Tsl2591:
         self.source = f"tsl2591@{bus.name}:0x{address:02x}"
         self._is_set_up = False
         self._gain = 0
-        self._counts = (0, 0)
-        self._still = 0
+        self._frozen = FrozenCounts(
+            lambda: self._set_up(self._gain), lambda: bool(self.chip.get(VALID))
+        )
 
     def read(self, at_s: float) -> Reading:
         """The light now, or why there is none; sets the chip up first when it has to."""
@@ -88,24 +89,12 @@ class Tsl2591:
             if self._gain > 0:
                 self._set_up(self._gain - 1)
             return Missing(Why.SATURATED, f"a count of {FULL} or more: too much light")
-        if self._has_frozen(counts):
+        if self._frozen.has_frozen(counts):
             return Missing(Why.NOT_TRUSTED, "its counts stand still, even when begun anew")
         gain = GAINS[self._gain]
         if max(counts) < DIM_COUNTS and self._gain + 1 < len(GAINS):
             self._set_up(self._gain + 1)
         return light_of(*counts, gain)
-
-    def _has_frozen(self, counts: tuple[int, int]) -> bool:
-        """Whether counts that stand still are valid even before a new conversion can have ended."""
-        self._still = self._still + 1 if counts == self._counts and any(counts) else 1
-        self._counts = counts
-        if self._still < STILL_READS:
-            return False
-        self._set_up(self._gain)
-        if self.chip.get(VALID):
-            return True
-        self._still = 0
-        return False
 
     def _set_up(self, gain: int) -> None:
         self._is_set_up = False

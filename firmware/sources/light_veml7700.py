@@ -12,6 +12,7 @@ from firmware.buses.i2c import Chip, Field, I2cBus, Register
 from firmware.clock import Clock
 from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
+from firmware.sources.base import STILL_READS
 
 CONFIG = Register("ALS_CONF", 0x00, 2)
 GAIN = Field("ALS_GAIN", CONFIG, 11, 2)
@@ -29,7 +30,6 @@ POWER_ON_S = 0.0025  # p. 8: before the first integration begins
 SLACK = 1.1  # the chip's own oscillator
 ACCURACY = 0.10
 DARK_COUNTS = 3
-STILL_READS = 8  # so many equal readings, 2 s of them, and it is asked whether it still converts
 STILL_COUNTS = 64  # fewer may well be equal in another range too
 
 
