@@ -31,6 +31,7 @@ from firmware.law import load as load_law
 from firmware.maps.packs import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier
+from firmware.outlet import guarded, say
 from firmware.outputs.console import Console
 from firmware.outputs.feed import Feed
 from firmware.unit import Unit
@@ -166,7 +167,7 @@ def _check(plan: Plan, where: Path) -> int:
             sys.stderr.write(f"sledwardend: [zones] packs: {fault}\n")
     if not is_good:
         return 1
-    sys.stdout.write(f"{where}: good; law {', '.join(plan.law_words)}\n")
+    say(f"{where}: good; law {', '.join(plan.law_words)}")
     return 0
 
 
@@ -268,4 +269,4 @@ def _listen_to_signals(unit: Unit) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded("sledwardend", main))

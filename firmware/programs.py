@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from firmware.outlet import guarded
+
 
 def sledwardend() -> int:
     """The daemon."""
@@ -64,4 +66,4 @@ def _run(name: str, load: Callable[[], Callable[[], int]]) -> int:
             "Install them with: pip install 'sledwarden[unit]'\n"
         )
         return 1
-    return main()
+    return guarded(name, main)

@@ -30,7 +30,7 @@ LAYERS: dict[str, tuple[int, str]] = {
         [
             f"firmware.{name}"
             for name in (
-                "parts", "sun", "lamps", "notify", "files", "signals", "leash", "gps", "gps.*",
+                "parts", "sun", "lamps", "notify", "files", "signals", "leash", "outlet", "gps", "gps.*",
                 "signing", "race_token",
                 "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
                 "buses", "buses.*",

@@ -26,6 +26,7 @@ from firmware.dash.base import Fitting, Panel
 from firmware.errors import SledwardenError
 from firmware.feed.client import STALE_S, FeedClient
 from firmware.feed.messages import DEFAULT_PATH
+from firmware.outlet import guarded, is_closed
 from firmware.parts import PARTS
 from firmware.parts import load as load_part
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="sledwarden-dash: %(message)s", level=logging.WARNING)
     try:
         path, word, fitting = _settle(asked)
-        if word == "terminal" and sys.stdout is None:
+        if word == "terminal" and is_closed():
             sys.stderr.write(CLOSED)
             return 1
         panel: Panel = load_part("panel", word).fit(fitting)
@@ -145,4 +146,4 @@ def _listen_to_signals(ended: threading.Event) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded("sledwarden-dash", main))

@@ -31,6 +31,7 @@ from firmware.link.enrolled import Enrolled
 from firmware.link.server import Server
 from firmware.link.shelf import Shelf
 from firmware.link.ways import SerialWay, UdpWay, Wire
+from firmware.outlet import guarded
 
 LOOK_S = 0.05
 """How often the unit is heard; a client waits for nothing meanwhile."""
@@ -266,4 +267,4 @@ def _listen_to_signals(link: Link) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded("sledwarden-link", main))

@@ -22,6 +22,7 @@ from firmware.config import Page as PageSection
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError
 from firmware.feed.messages import DEFAULT_PATH
+from firmware.outlet import guarded, say
 from firmware.page.app import Page, Site
 from firmware.page.door import listen, server_of
 from firmware.page.follower import Follower, Sight
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(fault, file=sys.stderr)  # noqa: T201 - the answer to who typed the command
         return 2
     site = replace(site, port=listener.getsockname()[1])
-    print(f"sledwarden-page: {_address(listener)}", flush=True)  # noqa: T201 - where to look
+    say(f"sledwarden-page: {_address(listener)}")
     if asked.is_leashed:
         leash.hold()
     try:
@@ -135,4 +136,4 @@ def _hand_over(loop: asyncio.AbstractEventLoop, hub: Hub, sight: Sight) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded("sledwarden-page", main))
