@@ -135,12 +135,16 @@ class Keeper:
         """Waits until all is done that was asked for; false when the time (real s) is over."""
         return self._idle.wait(timeout_s)
 
+    def rest(self) -> None:
+        """Begins nothing more: what is closed from now on is for the next start."""
+        self._ended.set()
+
     def stop(self, timeout_s: float = 0.2) -> bool:
         """Ends the thread after the step it is in; false when that takes longer (real s).
 
         The next start goes on from there.
         """
-        self._ended.set()
+        self.rest()
         self._tasks.put(None)
         if self._thread is None:
             return True

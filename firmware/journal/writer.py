@@ -437,6 +437,8 @@ class Journal:
             self._keeper.closed(one.path, one.end_ns)
 
     def _end(self, at_s: float, why: str) -> None:
+        if self._keeper is not None:
+            self._keeper.rest()
         with self._guard:
             run, self._lost_run = self._lost_run, None
         if run is not None:
