@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,7 +86,7 @@ def words_of(file: str, number: int, told: Mapping[str, Any], origin: Origin) ->
         raise ValueError(
             "confidence = struck: must have the `id` of the feature that it takes away"
         )
-    name = Path(file).name
+    name = _name(file)
     return Words(
         kind=kind,
         id=words.get("id") or f"{name.split('.')[0]}-{number}",
@@ -99,6 +100,12 @@ def words_of(file: str, number: int, told: Mapping[str, Any], origin: Origin) ->
     )
 
 
+@lru_cache(maxsize=64)
+def _name(file: str) -> str:
+    return Path(file).name
+
+
+@lru_cache(maxsize=1024)
 def is_date(text: str) -> bool:
     """Whether a word is a date as far as it is known: a day, a month or a year."""
     if not _DATED.fullmatch(text):
@@ -112,10 +119,10 @@ def is_date(text: str) -> bool:
 
 def _word(name: str, value: Any) -> str | None:
     """A property as text; None where there is none. Whole numbers have no point."""
-    if value is None:
-        return None
     if isinstance(value, str):
         return value.strip() or None
+    if value is None:
+        return None
     if isinstance(value, datetime):
         return value.date().isoformat()
     if isinstance(value, date):

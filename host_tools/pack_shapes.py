@@ -82,6 +82,11 @@ def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
     return found
 
 
+def box_shape(box: Box) -> Shape:
+    """A box of degrees as a polygon."""
+    return Shape(_BARE + _wkb(shapely.box(*box)), box)
+
+
 def pieces_of(blob: bytes) -> Iterator[Piece]:
     """The pieces of a geometry that is too large to be read whole on the way; none of others.
 

@@ -72,7 +72,9 @@ def batches(
     number = 1
     with ExitStack() as open_files, _told(path):
         name, options = _opened(path, columns, open_files)
-        layers = _layers(name, path)
+        # To list the layers of JSON all of it is read, and there is one.
+        is_json = name.startswith("GeoJSONSeq:") or "DATE_AS_STRING" in options
+        layers = [None] if is_json else _layers(name, path)
         for place, layer in enumerate(layers):
             for wkbs, values, share in _layer(
                 name, layer, path, columns, where, bounds, size, options
@@ -91,6 +93,8 @@ def _opened(
     name, head = str(path.resolve()), b""
     is_osm = path.name.endswith(OSM)
     if path.suffix == ".gz":
+        # Else GDAL leaves a file beside the map.
+        pyogrio.set_gdal_config_options({"CPL_VSIL_GZIP_WRITE_PROPERTIES": "NO"})
         with gzip.open(path) as file:
             head = file.read(_HEAD_BYTES)
         name = f"/vsigzip/{name}"
@@ -153,8 +157,9 @@ def _osm_settings(columns: Collection[str]) -> str:
     )
 
 
-def _layers(name: str, path: Path) -> list[str]:
-    layers = [str(layer) for layer, form in pyogrio.list_layers(name) if form is not None]
+def _layers(name: str, path: Path) -> list[str | None]:
+    listed = pyogrio.list_layers(name)
+    layers: list[str | None] = [str(layer) for layer, form in listed if form is not None]
     if not layers:
         raise ZoneError(str(path), "has no geometries: expected GeoJSON or another vector map.")
     return [one for one in layers if one in _FINE] if path.name.endswith(OSM) else layers
@@ -162,7 +167,7 @@ def _layers(name: str, path: Path) -> list[str]:
 
 def _layer(
     name: str,
-    layer: str,
+    layer: str | None,
     path: Path,
     columns: Collection[str],
     where: str | None,
@@ -220,8 +225,8 @@ def _values(column: Any) -> list[Any]:
     return found
 
 
-def _osm_prefix(layer: str) -> str:
-    return {"points": "n", "lines": "w"}.get(layer, "r")
+def _osm_prefix(layer: str | None) -> str:
+    return {"points": "n", "lines": "w"}.get(layer or "", "r")
 
 
 def _give_ids(values: dict[str, Any], prefix: str) -> None:

@@ -36,7 +36,7 @@ from host_tools.pack_schema import (
     STAGE,
     VERSION,
 )
-from host_tools.pack_shapes import NO_SHAPE, Shape, pieces_of, shapes_of
+from host_tools.pack_shapes import NO_SHAPE, Shape, box_shape, pieces_of, shapes_of
 from host_tools.pack_sources import BATCH, Batch, batches
 
 LAYOUT: Final = "sledwarden zone pack, layout 2"
@@ -59,7 +59,6 @@ class Account:
     read: int = 0
     packed: int = 0
     passed_over: int = 0
-    same: int = 0
     fault_count: int = 0
     repair_count: int = 0
     faults: list[str] = field(default_factory=list)
@@ -144,18 +143,25 @@ def row(file: str, index: int, wkb: bytes | None, told: dict[str, Any]) -> Row:
     return _row(file, index + 1, told, shape, Origin())
 
 
+def box_row(kind: str, ident: str, box: Box, origin: Origin) -> Row:
+    """A feature that is a box of degrees."""
+    told = {"kind": kind, "id": ident, "source": origin.source or "drawn as a box"}
+    return _row(ident, 1, told, box_shape(box), origin)
+
+
 def write(rows: Iterable[Row], out: Path, advance: Advance = lambda done: None) -> Counter[str]:
     """Writes a pack beside its place and then puts it there at once; an older one is replaced.
 
-    `advance` is told how many features more are done. Gives back how many there are of each kind.
-    Raises ZoneError for two features of one kind and id, and for a place that can't be written or
-    holds something that is no GeoPackage. What stops it half way leaves the older one as it was.
+    `advance` is told how many features are packed, once all are read. Gives back how many there
+    are of each kind. Raises ZoneError for two features of one kind and id, and for a place that
+    can't be written or holds something that is no GeoPackage. What stops it half way leaves the
+    older one as it was.
     """
     _refuse_to_replace_another(out)
     with _beside(out, "stage") as stage_path, _beside(out, "part") as part:
         try:
             with closing(sqlite3.connect(stage_path)) as stage:
-                _stage(rows, stage, advance)
+                _stage(rows, stage)
                 kinds = _write(stage, part, advance)
             with part.open("rb") as file:
                 os.fsync(file.fileno())
@@ -189,6 +195,7 @@ def _rows_of_batch(file: str, batch: Batch, asked: Asked, account: Account) -> I
         shape = shapes[index]
         if isinstance(shape, Shape) and shape.repaired:
             account.repair(row.where, f"{row.words.kind} {row.words.id}: {shape.repaired}")
+        account.packed += 1
         yield row
 
 
@@ -242,7 +249,7 @@ def _beside(out: Path, word: str) -> Iterator[Path]:
             path.unlink(missing_ok=True)
 
 
-def _stage(rows: Iterable[Row], stage: sqlite3.Connection, advance: Advance) -> None:
+def _stage(rows: Iterable[Row], stage: sqlite3.Connection) -> None:
     """Puts the rows into a file as they come, each with its place on a curve over the globe."""
     stage.executescript(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
@@ -254,10 +261,8 @@ def _stage(rows: Iterable[Row], stage: sqlite3.Connection, advance: Advance) -> 
             held.append(row)
             if len(held) >= BATCH:
                 _put(held, stage)
-                advance(len(held))
                 held = []
         _put(held, stage)
-        advance(len(held))
 
 
 def _put(rows: list[Row], stage: sqlite3.Connection) -> None:
@@ -364,7 +369,7 @@ def _fill(
 ) -> list[int]:
     """Writes the features in the order of their places; gives back the numbers of large ones."""
     large: list[int] = []
-    fid = 0
+    fid = done = 0
     last: tuple[Any, ...] = ()
     reading = stage.execute(STAGE[2])
     while found := reading.fetchmany(BATCH):
@@ -384,7 +389,8 @@ def _fill(
                     large.append(fid)
         pack.executemany(FEATURE, features)
         pack.executemany(OUTLINE, outlines)
-        advance(len(found))
+        done += len(found)
+        advance(done)
     return large
 
 

@@ -18,15 +18,14 @@ from rich.progress import Progress
 
 from firmware.errors import ZoneError
 from firmware.files import POINTS_BYTES, whole
-from firmware.maps.packs import KINDS, Pack, surroundings
+from firmware.maps.packs import Pack, surroundings
 from firmware.maps.zones import Near, Nearby
 from firmware.units import ft, metres
+from host_tools.commands.zones_build import NO_COVERAGE, build
 from host_tools.pack_facts import PackFacts, facts
 
-NO_COVERAGE = "no coverage: the dwelling clause stays unknown everywhere"
 _TWO_KM_FT = 6562.0
 _MOST_FT = 32_800.0  # 10 km, up to which the flat map is true to 0.2 %
-_FEW = 20_000  # so many are built in about a second, and need no progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,34 +37,7 @@ app = typer.Typer(
 _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON array instead of words.")]
 
 
-@app.command()
-def build(
-    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="GeoJSON files.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PACK", help="The pack to write.")],
-    kind: Annotated[
-        str | None, typer.Option(help="The kind of features that have no property `kind`.")
-    ] = None,
-) -> None:
-    """Builds a zone pack from maps; an older one is replaced at once.
-
-    A feature's kind and id are its properties of those names.
-
-    So are its name, source, licence, dated and confidence.
-
-    One without an id gets the name of its file and its number in it.
-
-    For example: [bold]sledwarden zones build lake.geojson -o lake.gpkg[/bold]
-    """
-    if kind is not None and kind not in KINDS:
-        raise typer.BadParameter(f"{kind}: must be one of {', '.join(KINDS)}", param_hint="--kind")
-    from host_tools import packs  # noqa: PLC0415 -- GDAL takes half a second, and only this needs it
-
-    rows = [row for path in inputs for row in packs.read(path, kind)]
-    kinds = packs.write(rows, out)
-    counts = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items()))
-    typer.echo(f"{out}: {len(rows)} features: {counts}")
-    if "coverage" not in kinds:
-        typer.echo(f"{out}: {NO_COVERAGE}")
+app.command()(build)
 
 
 @app.command()
