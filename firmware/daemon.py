@@ -24,10 +24,11 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError, UsageError, ZoneError
+from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of
+from firmware.journal.folder import beside
 from firmware.journal.writer import Journal
-from firmware.law import Law
-from firmware.law import load as load_law
+from firmware.law import Law, load_live
 from firmware.maps.packs import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier
@@ -148,7 +149,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     return Plan(
         config,
         path.read_bytes() if path else b"",
-        tuple(load_law(word) for word in words),
+        load_live(words),
         words,
         arguments.journal or Path(config.journal.folder),
         arguments.feed or Path(config.feed.path),
@@ -234,6 +235,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
         why = unit.run(
             fitted.sources,
             journal=journal,
+            informed=Informed(beside(plan.journal, "informed")),
             feed=_feed(plan, unit, clock),
             scout=fitted.scout,
             rtc=fitted.rtc,

@@ -61,7 +61,7 @@ def play(path: Path) -> list[Change]:
     """Judges a drive; what changes and changes back at one instant is no change."""
     drive = load(path)
     config = config_of(drive)
-    core = monitor.build(config, [law.load(word) for word in config.unit.law])
+    core = monitor.build(config, law.load_all(config.unit.law))
     packs = [Pack(pack) for pack in config.zones.packs]
     changes: list[Change] = []
     at_s = 0.0

@@ -66,6 +66,49 @@ def test_the_word_of_a_state_brings_the_packs_that_go_with_it(tmp_path: Path) ->
     assert [one.id for one in law.load_all(["wi"])] == ["wi", "wi_act311", "wi_trans305"]
 
 
+# What a unit reads of it.
+
+
+WORDS = sorted(path.stem for path in law.FOLDER.glob("*.toml"))
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_unit_reads_every_clause_that_is_judged_or_shown(word: str) -> None:
+    (live,) = [one for one in law.load_live([word]) if one.id == word]
+    whole = law.load(word)
+    assert live == whole.live
+    assert [one for one in whole.clause if one not in live.clause] == [
+        one for one in whole.clause if not one.kind and not one.notice
+    ]
+
+
+def test_a_pack_that_was_changed_since_it_was_checked_is_checked_whole(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(SAMPLE.read_bytes())
+    assert law.load_live([str(path)]) == (law.load(str(path)).live,)
+    path.write_text(changed('applies_to = "snowmobile"\ncoverage = "MODE"', 'coverage = "MODE"'))
+    with pytest.raises(LawError):
+        law.load_live([str(path)])
+
+
+def test_a_checked_pack_is_parsed_for_its_live_clauses_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen by a clause that is wrong and not live: in a pack that is known it is not looked at."""
+    text = changed('coverage = "MODE"', 'coverage = "NONE"').encode()
+    (tmp_path / "a.toml").write_bytes(text)
+    known = tmp_path / "checked.sha256"
+    monkeypatch.setattr(law, "CHECKED", known)
+    with pytest.raises(LawError):
+        law.load_live([str(tmp_path / "a.toml")])
+    known.write_text(f"{hashlib.sha256(text).hexdigest()}  a.toml\n")
+    (live,) = law.load_live([str(tmp_path / "a.toml")])
+    assert len(live.clause) == 6
+
+
+# Named.
+
+
 def test_a_law_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(LawError) as refused:
         law.load("zz")

@@ -11,7 +11,7 @@ from firmware import __version__
 from firmware.config import Config
 from firmware.files import sha256_of
 from firmware.journal.record import CONFIG_JSON, CONFIG_TOML, LAW_FOLDER, Start
-from firmware.law import path_of
+from firmware.law import path_of, words_of
 
 
 def start_of(
@@ -43,7 +43,7 @@ def attachments_of(
 ) -> list[tuple[str, bytes]]:
     """The laws; the configuration's text as it was given, where there was one; and the whole of it
     as it is in force, with its defaults and with what a drive's header changed."""
-    packs = [path_of(word) for word in laws]
+    packs = [path_of(word) for word in words_of(laws)]
     return [
         *((f"{LAW_FOLDER}{path.name}", path.read_bytes()) for path in packs),
         *([(CONFIG_TOML, given)] if given else []),
