@@ -13,7 +13,7 @@ from pathlib import Path
 
 from firmware.errors import JournalError
 from firmware.files import refuse_unless_regular
-from firmware.journal import folder, seal, segment
+from firmware.journal import folder, seal, segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.seal import Seal
 from firmware.journal.segment import Scan
@@ -21,7 +21,7 @@ from firmware.journal.segment import Scan
 _HEAD_BYTES = 256 * 1024
 """Holds the attachments and the first seal of any segment seen so far; else all is read."""
 
-_WANTED = "must be a .mcap segment, a boot's folder, a journal's folder or an archive."
+_WANTED = "must be a .mcap or .mcap.zst segment, a boot's folder, a journal's folder or an archive."
 
 
 @dataclass(slots=True)
@@ -59,14 +59,14 @@ def find(paths: Iterable[Path]) -> list[Source]:
 def head_of(path: Path) -> tuple[bytes, Scan]:
     """A segment's bytes up to its first seal at least, and what is whole in them.
 
-    All of the file where its head has no seal. Raises OSError.
+    All of the segment where its head has no seal. Raises OSError, and JournalError where what was
+    stored compressed or encrypted can't be opened.
     """
-    with path.open("rb") as file:
-        content = file.read(_HEAD_BYTES)
+    content = stored.read_head(path, _HEAD_BYTES)
+    found = segment.scan(content)
+    if not found.seals:
+        content = stored.read(path)
         found = segment.scan(content)
-        if not found.seals:
-            content += file.read()
-            found = segment.scan(content)
     return content, found
 
 
@@ -74,7 +74,7 @@ def first_seal(path: Path) -> Seal | None:
     """The first seal of a segment; None where there is none that is whole."""
     try:
         _, found = head_of(path)
-    except OSError:
+    except (OSError, JournalError):
         return None
     return seal.parse(found.seals[0].message.text) if found.seals else None
 
@@ -98,7 +98,7 @@ def _folder(path: Path, sources: dict[Path, Source]) -> list[Path]:
     units = [one for one in sorted(path.iterdir()) if one.is_dir() and folder.boots(one)]
     for one in units:
         _take_all(one, sources)
-    loose = sorted(path.glob("*.mcap"))
+    loose = sorted(one for one in path.iterdir() if one.name.endswith(stored.FORMS))
     if not units and not loose:
         raise JournalError(str(path), f"holds no journal segment: {_WANTED}")
     return [] if units else loose

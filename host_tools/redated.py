@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from firmware.findings import Anchor
-from firmware.journal import segment
+from firmware.journal import segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.record import RecordError, decode
 from firmware.journal.redating import Anchors
@@ -64,7 +64,7 @@ def redated(places: Iterable[Place]) -> dict[str, Redated]:
 
 def _anchors(path: Path, span: _Span) -> Iterator[Anchor]:
     """A segment's anchors up to the first of the satellites; notes its span."""
-    content = path.read_bytes()
+    content = stored.read(path)
     found = segment.scan(content)
     if found.chunks:
         first = next(segment.unpacked(found.chunks[0].content(content)), None)

@@ -20,7 +20,7 @@ from firmware import monitor
 from firmware.config import Config
 from firmware.errors import ConfigError, JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Margin, Standing
-from firmware.journal import segment
+from firmware.journal import segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.record import (
     FORMAT,
@@ -170,6 +170,9 @@ def _parts(places: list[Place], troubles: list[str]) -> Iterator[_Part]:
         except OSError as fault:
             troubles.append(f"{name} can't be read: {fault.strerror}.")
             continue
+        except JournalError as fault:  # what was stored compressed or encrypted
+            troubles.append(f"{name} {fault.what}")
+            continue
         start = next((one for _, one in _records(content, found) if isinstance(one, Start)), None)
         if start is None:
             troubles.append(f"{name} holds no record that can be read: {found.why}.")
@@ -249,7 +252,7 @@ class _LegReader:
                 leg.holes.append(Hole(leg.to_s, math.nan, _missing(number - before - 1)))
             before = number
             leg.ended = ""  # what closed the segment before did not end the boot
-            content = part.place.path.read_bytes()
+            content = stored.read(part.place.path)
             for at_s, record in _records(content, segment.scan(content)):
                 leg.from_s = min(leg.from_s, at_s)
                 leg.to_s = max(leg.to_s, at_s)

@@ -17,11 +17,13 @@ import msgspec
 
 from firmware.errors import JournalError
 from firmware.files import KEY_BYTES, whole
-from firmware.journal import seal
-from firmware.journal.folder import Place
+from firmware.journal import seal, stored
+from firmware.journal.folder import Place, segment_name
 from firmware.journal.record import FORMAT
 from firmware.journal.seal import Key, Reason, Report, SegmentReport, Verdict, fingerprint
+from firmware.journal.stored import Identity
 from host_tools.archive import UNIT_JSON, UnitFile
+from host_tools.holding import Holding, hold, keys_words
 from host_tools.journal_paths import Source, first_seal
 from host_tools.redated import Redated, redated
 from host_tools.replaying import iso
@@ -125,9 +127,13 @@ def load_key(path: Path) -> GivenKey:
 
 
 def verify(
-    source: Source, given: GivenKey | None = None, places: Iterable[Place] | None = None
+    source: Source,
+    given: GivenKey | None = None,
+    places: Iterable[Place] | None = None,
+    identity: Identity | None = None,
 ) -> Proof:
-    """What the seals of a journal prove. `places` are its own, through something that counts them.
+    """What the seals of a journal prove, and its ledger. `places` are its own, through something
+    that counts them; `identity` opens encrypted segments.
 
     Without a given key the one first seen in the archive is trusted, else the journal's own.
     """
@@ -145,10 +151,21 @@ def verify(
         key, trust = "", Trust.JOURNAL
     newer: dict[Path, SegmentReport] = {}
     wanted = source.places if places is None else places
-    report = seal.check_places(_readable(wanted, newer), key or None)
+    held = _held(source, key)
+    key = key or (held.ledger.keys[0] if held is not None and held.ledger.keys else "")
+    report = seal.check_places(
+        _readable(wanted, newer),
+        key or None,
+        told=held,
+        identity=identity,
+        is_all=source.is_all,
+    )
     segments = _in_order(source, report.segments, newer)
     if source.is_all:
         segments += _not_here(source, known)
+    if held is not None:
+        segments = _by_ledger(source, segments, held)
+        notes += _ledger_notes(held)
     segments = [_as_seen(source, one, known) for one in segments]
     if known.unit and report.unit and known.unit != report.unit:
         what = f"is of unit {report.unit}: this part of the archive is of {known.unit}"
@@ -175,13 +192,11 @@ def newer_format(path: Path) -> int | None:
     Every seal must say so: where a single one does, somebody changed it.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(_HEAD_BYTES)
-            first = _SEAL_FORMAT.search(content)
-            if first is None or int(first[1]) <= FORMAT:
-                return None
-            content += file.read()
-    except OSError:
+        first = _SEAL_FORMAT.search(stored.read_head(path, _HEAD_BYTES))
+        if first is None or int(first[1]) <= FORMAT:
+            return None
+        content = stored.read(path)
+    except (OSError, JournalError):
         return None
     least = min(int(one) for one in _SEAL_FORMAT.findall(content))
     return least if least > FORMAT else None
@@ -278,14 +293,49 @@ def _in_order(
     return [newer[one.path] if one.path in newer else next(rest) for one in source.places]
 
 
+def _held(source: Source, key: str) -> Holding | None:
+    """The ledger beside the segments; None where there is none that can be read."""
+    try:
+        return hold(source.where, key) if source.where.is_dir() else None
+    except OSError:
+        return None
+
+
+def _by_ledger(source: Source, segments: list[SegmentReport], held: Holding) -> list[SegmentReport]:
+    """The segments with what the ledger misses of them, and what it has more than they are."""
+    if source.is_all:
+        by_name = {_name(place): place for place in source.places}
+        untold = ((one, by_name.get(one.name)) for one in segments)
+        segments = [
+            one.worse(Verdict.INCOMPLETE, held.untold(place))
+            if place is not None and held.untold(place)
+            else one
+            for one, place in untold
+        ]
+        named = {segment_name(one.name) for one in segments}
+        segments += [
+            one for one in held.missing(source.places) if segment_name(one.name) not in named
+        ]
+    return segments + held.of_ledger()
+
+
+def _ledger_notes(held: Holding) -> tuple[str, ...]:
+    told = held.ledger
+    graves = len(told.tombstones())
+    said = f"The ledger has {told.count} lines"
+    said += f", and tells of {graves} deleted segments." if graves else "."
+    keys = keys_words(told)
+    return (said, f"The unit's key was replaced: {keys}.") if keys else (said,)
+
+
 def _not_here(source: Source, known: UnitFile) -> list[SegmentReport]:
     """The segments that were downloaded once and are gone from the archive."""
-    here = {_name(place) for place in source.places}
+    here = {place.sealed_name for place in source.places}
     what = "was downloaded before, and is not here"
     return [
         SegmentReport(name, Verdict.INCOMPLETE, 0, 0, 0, (Reason(name, 0, what),))
         for name in sorted(known.segments)
-        if name not in here
+        if segment_name(name) not in here
     ]
 
 
