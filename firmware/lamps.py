@@ -28,6 +28,11 @@ slowly."""
 GLARE_SHARE = 2.0
 """More than this many times the lamp at its brightest is no light of its own."""
 
+LEAST_OF_A_RED_LAMP = 0.68
+"""The share of red that a TCS34725 sees of a red LED, at the least (its data sheet's optical
+table). A halogen lamp, most of whose light is red, stays below it: about 0.6 by that table's three
+colours and a light of 2,856 K, which was reckoned and not measured."""
+
 UNKNOWN_HIGH = 6.0
 """How much brighter than its level a lamp may be whose high beam or brake light was not measured:
 a brake light is ten times a tail light's power, and less than that at a sensor beside it."""
@@ -65,6 +70,10 @@ class Levels:
         if self.on_lux is None:
             return None
         return GLARE_SHARE * (self.high_lux or self.on_lux * UNKNOWN_HIGH)
+
+    def red_limit(self, lamp: str) -> float:
+        """The share of red that a tail lamp must have, and that no head lamp has."""
+        return max(self.least_red, LEAST_OF_A_RED_LAMP) if lamp == "head" else self.least_red
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +113,10 @@ def state_of(
     if sensed is not None and not sensed.is_on and not sensed.is_open:
         return LampState.UNSUPPLIED
     if light.red_share is not None:
-        if lamp == "tail" and light.red_share < levels.least_red:
+        limit = levels.red_limit(lamp)
+        if lamp == "tail" and light.red_share < limit:
             return LampState.NOT_RED
-        if lamp == "head" and light.red_share > levels.least_red:
+        if lamp == "head" and light.red_share > limit:
             return LampState.NOT_WHITE
     return _lit_state(light.lux, levels, drift)
 

@@ -106,7 +106,8 @@ class Receiver:
 class Light:
     """Illuminance at a sensor in lux, its error, and the share of red where the chip sees colour.
 
-    `red_share` is red / (red + green + blue): about 0.33 for white, above 0.6 for a red lamp.
+    `red_share` is red / (red + green + blue): about a third for an even white, above 0.68 for a
+    red lamp.
     """
 
     lux: float

@@ -91,6 +91,11 @@ def test_a_tail_light_must_be_red_and_a_head_light_white() -> None:
     assert tell(850.0, lamp="tail", red_share=0.33) is LampState.NOT_RED
     assert tell(850.0, lamp="head", red_share=0.33) is LampState.LIT
     assert tell(850.0, lamp="head", red_share=0.81) is LampState.NOT_WHITE
+
+
+def test_a_halogen_lamp_is_white_though_most_of_its_light_is_red() -> None:
+    assert tell(850.0, lamp="head", red_share=0.62) is LampState.LIT
+    assert tell(850.0, lamp="head", red_share=0.69) is LampState.NOT_WHITE
     assert tell(1.0, lamp="tail", red_share=0.33) is LampState.OUT  # dark comes before colour
     assert tell(20_000.0, lamp="tail", red_share=0.33) is LampState.BLINDED
 

@@ -12,9 +12,9 @@ Colour = Literal["white", "red"]
 class Tcs34725Model:
     """ams TCS34725: command bit, integration cycles, gain, and the four counts of its light.
 
-    Registers: data sheet p. 13-22. The counts follow its optical table: clear counts for each
-    uW/cm2 at gain 16 and 24 ms (13.8 at 465 nm, 16.6 at 525 nm, 19.5 at 615 nm) and each filter's
-    share of them, turned to lux with the eye's curve V (0.074, 0.793, 0.441; 683 lm/W).
+    Registers: data sheet TAOS135, p. 13-20. The counts follow its optical table (p. 4): clear
+    counts for each uW/cm2 at gain 16 and 24 ms (13.8 at 465 nm, 16.6 at 525 nm, 19.5 at 615 nm) and
+    each filter's share of them, turned to lux with the eye's curve V (0.074, 0.793, 0.441; 683 lm/W).
     """
 
     # uW/cm2 for one lux: red is 615 nm alone; white is the mix that all three filters see alike.
@@ -96,7 +96,7 @@ class Tcs34725Model:
         if self.is_frozen:
             return
         if is_running and (not was_running or address in (0x01, 0x0F)):
-            self._started_s = self._clock.mono_s() + 0.0024  # warm-up, data sheet p. 15
+            self._started_s = self._clock.mono_s() + 0.0024  # warm-up, data sheet p. 15 (PON)
             self._done = 0
             self._registers[0x13] &= 0xFE
         elif not is_running:

@@ -10,10 +10,10 @@ from firmware.clock import Clock
 class Tsl2591Model:
     """ams TSL2591: command bit, gain and time, and the counts of its two diodes.
 
-    Registers: data sheet p. 13-22. The broad diode (0) sees all, the other (1) infrared only:
-    `infrared` is the share that the second sees of the first, a quarter for a white LED. Full
-    scale is 36,863 counts at 100 ms and 65,535 above. AVALID is set by the first conversion that
-    ended since AEN was set.
+    Registers: the data sheet's description of them. The broad diode (0) sees all, the other (1)
+    infrared only: `infrared` is the share that the second sees of the first, a quarter for a white
+    LED. Full scale is 36,863 counts at 100 ms and 65,535 above. AVALID is set by the first
+    conversion that ended since AEN was set.
     """
 
     _GAINS: ClassVar[tuple[float, ...]] = (1.0, 25.0, 428.0, 9876.0)

@@ -10,8 +10,8 @@ from firmware.clock import Clock
 class Veml7700Model:
     """Vishay VEML7700: 16-bit registers, low byte first, and a count that is new each integration.
 
-    Registers: data sheet p. 6-8. It is shut down after power-up (bit 0 of ALS_CONF). A change of
-    gain or time is good from the next integration that begins after it; until one has ended the
+    Registers: data sheet, revision 1.8. It is shut down after power-up (bit 0 of ALS_CONF). A
+    change of gain or time is good from the next integration that begins after it; until one has ended the
     old count stands. `is_frozen` models a converter that has stopped behind a bus that answers.
     """
 
@@ -57,7 +57,7 @@ class Veml7700Model:
         if len(payload) == 3 and self._pointer <= 3:
             self._registers[self._pointer] = int.from_bytes(payload[1:], "little")
             if self._pointer == 0:
-                self._started_s = self._clock.mono_s() + 0.0025  # power-on, p. 8
+                self._started_s = self._clock.mono_s() + 0.0025  # power-on
                 self._done = 0
 
     def read(self, count: int) -> bytes:

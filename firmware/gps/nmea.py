@@ -26,7 +26,8 @@ MAX_SENTENCE_BYTES = 256
 decimals and modems with many satellites were seen to send up to 130."""
 
 MAX_SPEED_KNOTS = 1000.0
-"""Above it a civil receiver must stop working (MTCR annex, item 11.A.3), so it is no speed."""
+"""Civil receivers are built to stop at or near it (600 m/s, 1,166 knots, in the MTCR annex, item
+11.A.3), so more is no speed."""
 
 
 class Refusal(StrEnum):

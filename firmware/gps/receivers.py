@@ -25,8 +25,8 @@ RATES_HZ = (10.0, 5.0, 1.0)
 """What is asked for, the first that works; nothing above, for the older chips stop at 10."""
 
 LEAST_BAUD = {10.0: 38400, 5.0: 19200, 1.0: 4800}
-"""The slowest line that carries a rate. An RMC and a GGA an epoch are 164 letters at most (NMEA
-0183, 5.3), and six GSA and GST twice a second 984 more: 2,624 letters at 10 Hz, of 3,840."""
+"""The slowest line that carries a rate. An RMC and a GGA an epoch are 164 letters at most (82
+each by the standard), and six GSA and GST twice a second 984 more: 2,624 at 10 Hz, of 3,840."""
 
 
 def least_baud(rate_hz: float) -> int:

@@ -225,7 +225,7 @@ def _finding(
         return Finding(clause.citation, verdict, _why(lamp, None, levels, state), topic=topic)
     why = _why(lamp, light, levels, state)
     if state in (LampState.NOT_RED, LampState.NOT_WHITE):
-        share, least = light.red_share, levels.least_red
+        share, least = light.red_share, levels.red_limit(lamp)
         return Finding(clause.citation, verdict, why, share, least, "share of red", topic=topic)
     lux, error = light.lux, light.error_lux
     return Finding(clause.citation, verdict, why, lux, levels.least_lux, "lux", error, topic)

@@ -25,7 +25,7 @@ RATE = Field("DR", CONFIG, 5, 3)
 NO_ALERT = Field("COMP_QUE", CONFIG, 0, 2)
 
 FULL_V = 4.096  # PGA 1
-ERROR_V = 0.02  # gain and offset are far better (p. 6); this is the divider's 1 % resistors
+ERROR_V = 0.02  # gain and offset are far better (p. 7); this is the divider's 1 % resistors
 FULL = 0x7FFF
 SIGN = 0x8000
 CONVERSION_S = 1.1 / 128  # DR 4: 128 a second, 10 % slower at worst (p. 7)

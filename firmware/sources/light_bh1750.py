@@ -1,4 +1,8 @@
-"""The BH1750 light sensor: lux from its opcodes and its 16-bit count (ROHM technical note)."""
+"""The BH1750 light sensor: lux from its opcodes and its 16-bit count.
+
+Pages are those of ROHM's technical note, Rev. B (2009.04); the shortest measurement time, 31, is
+that of its "measurement result adjustment", whose page was not verified.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ CONTINUOUS_H = 0x10
 TIME_HIGH = 0x40  # or'ed with bits 7-5 of the measurement time
 TIME_LOW = 0x60  # or'ed with bits 4-0
 TIME = 69  # the default: 54,612 lux at most
-TIME_BRIGHT = 31  # the least (p. 11): 121,500 lux at most, more than direct sun
+TIME_BRIGHT = 31  # the least: 121,500 lux at most, more than direct sun
 
 FULL = 0xFFFF
-COUNTS_PER_LUX = 1.2  # p. 2, at the default measurement time
+COUNTS_PER_LUX = 1.2  # p. 2 and 10, at the default measurement time
 ACCURACY = 0.20  # p. 2: 0.96 to 1.44 counts for each lux
 DARK_COUNTS = 3  # p. 2: what the chip may show in darkness
 CONVERSION_S = 0.180  # p. 2: 120 ms typical, 180 ms at most; longer than any lamp's PWM period
@@ -34,7 +38,7 @@ class Bh1750:
     count that stands still although its register was reset (frozen).
     """
 
-    ADDRESSES = (0x23, 0x5C)  # ADDR pin low, high (p. 11)
+    ADDRESSES = (0x23, 0x5C)  # ADDR pin low, high (p. 10)
     period_s = 0.25
     fresh_s = 1.75  # seven reads: one that fails says nothing, and a dead chip is seen within 2 s
 

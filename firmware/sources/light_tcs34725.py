@@ -1,5 +1,6 @@
-"""The TCS34725 colour sensor: lux and the share of red (ams TCS3472 data sheet v1-02).
+"""The TCS34725 colour sensor: lux and the share of red.
 
+Tables and pages are those of the TCS3472 data sheet TAOS135 (August 2012).
 Its maker's lux formula is made for white light and reads a red lamp 2.5 times too dark. Here the
 three weights are solved from the data sheet's own optical table, so that its three test lights
 (465, 525 and 615 nm) read the lux that the eye's curve gives them.
@@ -13,7 +14,7 @@ from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
 from firmware.sources.base import FrozenCounts
 
-COMMAND = 0xA0  # the command bit, and the address steps on by itself (p. 14)
+COMMAND = 0xA0  # the command bit, and the address steps on by itself (table 4)
 ENABLE = Register("ENABLE", COMMAND | 0x00)
 POWER_ON = Field("PON", ENABLE, 0)
 MEASURE = Field("AEN", ENABLE, 1)
@@ -25,20 +26,20 @@ STATUS = Register("STATUS", COMMAND | 0x13)
 VALID = Field("AVALID", STATUS, 0)
 CLEAR = Register("CDATA", COMMAND | 0x14, 2)
 
-IDS = (0x44, 0x4D)  # TCS34725 and TCS34727 (p. 21)
+IDS = (0x44, 0x4D)  # TCS34721 and 25, TCS34723 and 27 (table 12)
 CYCLES = 64  # of 2.4 ms: 154 ms, longer than any lamp's PWM period
 FULL = min(0xFFFF, 1024 * CYCLES)
 RUNNING = POWER_ON.put(MEASURE.put(0, 1), 1)
 
-# Lux for each count at gain 16 and 24 ms: the inverse of the table on p. 6 (clear 13.8, 16.6 and
-# 19.5 counts for 1 uW/cm2; red 7.5, 14.5, 95 %, green 26, 72.5, 7 %, blue 76.5, 27.5, 14.5 % of
+# Lux for each count at gain 16 and 24 ms: the inverse of the optical table, p. 4 (clear 13.8, 16.6
+# and 19.5 counts for 1 uW/cm2; red 7.5, 14.5, 95 %, green 26, 72.5, 7 %, blue 76.5, 27.5, 14.5 % of
 # clear) applied to 683 lm/W times the eye's V of 0.0739, 0.7932 and 0.4412.
 LUX_RED, LUX_GREEN, LUX_BLUE = 0.14736, 0.46841, -0.12583
 SCALE = 16 * 24.0 / (CYCLES * 2.4)  # from gain 16 and 24 ms to gain 1 and these cycles
-BRIGHT, DIM = 0, 2  # the words of AGAIN for a gain of 1 and of 16 (p. 20)
+BRIGHT, DIM = 0, 2  # the words of AGAIN for a gain of 1 and of 16 (table 11)
 GAINS = {BRIGHT: 1, DIM: 16}
 DIM_COUNTS = FULL // 40  # below it at gain 1, gain 16 is used: well below its own full scale
-ACCURACY = 0.36  # p. 6: 20 % of the clear counts and 16 % of the red share, at worst together
+ACCURACY = 0.36  # p. 4: 20 % of the clear counts and 16 % of the red share, at worst together
 NOISE_COUNTS = 2
 LEAST_COUNTS = 30  # below it the share of red is noise
 
@@ -50,8 +51,10 @@ class Tcs34725:
     chip's ID, settings that are not ours (the chip lost its supply: it is set up again), a
     conversion that has not ended, and counts that stand still while AVALID stays set although the
     measurement was begun anew (frozen). `red_share` is absent in light too weak to tell. The error
-    is that of white light and of the usual red lamp; a deeper red than 615 nm reads too bright, so
-    a lamp is best judged by its own calibrated level.
+    is that of the sheet's three test lights; a deeper red than 615 nm reads too bright, so a lamp
+    is best judged by its own calibrated level. At 615 nm the share of red is 0.82, from 0.68 to
+    0.96 by the limits of the table (p. 4). The sheet has no white light: a third for white is our
+    model's, and that of a halogen or a white LED lamp was not verified.
     """
 
     ADDRESSES = (0x29,)

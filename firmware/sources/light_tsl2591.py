@@ -1,4 +1,7 @@
-"""The TSL2591 light sensor: lux from a broad and an infrared diode (ams data sheet v2-00)."""
+"""The TSL2591 light sensor: lux from a broad and an infrared diode (ams data sheet v2-04).
+
+The figures are its; on which page of which revision each of them stands was not verified.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from firmware.errors import BusError
 from firmware.readings import Channel, Light, Missing, Reading, Why
 from firmware.sources.base import FrozenCounts
 
-COMMAND = 0xA0  # the command bit and a normal transaction (p. 14); the address steps on
+COMMAND = 0xA0  # the command bit and a normal transaction; the address steps on
 ENABLE = Register("ENABLE", COMMAND | 0x00)
 POWER_ON = Field("PON", ENABLE, 0)
 MEASURE = Field("AEN", ENABLE, 1)
@@ -20,12 +23,12 @@ STATUS = Register("STATUS", COMMAND | 0x13)
 VALID = Field("AVALID", STATUS, 0)
 COUNT = Register("C0DATA", COMMAND | 0x14, 2)
 
-CHIP_ID = 0x50  # p. 22
+CHIP_ID = 0x50
 OTHERS = {0x44: "a TCS34725", 0x4D: "a TCS34727"}  # what else has this address, and this register
 RUNNING = POWER_ON.put(MEASURE.put(0, 1), 1)
 TIME_MS = 100.0  # ATIME 0; ten periods of the slowest PWM of a lamp
-FULL = 36_863  # p. 6: at 100 ms; 65,535 at the longer ones
-GAINS = (1.0, 25.0, 428.0)  # p. 6, AGAIN 0 to 2; a gain of 9876 is for starlight
+FULL = 36_863  # at 100 ms; 65,535 at the longer ones
+GAINS = (1.0, 25.0, 428.0)  # typical, AGAIN 0 to 2; a gain of 9876 is for starlight
 MS_GAIN_PER_LUX = 408.0  # for one count of the broad diode less the infrared: white light
 DIM_COUNTS = 700  # below it the next gain is used: still below full scale at 25 times as much
 ACCURACY = 0.40  # the sheet promises no lux: the two diodes and their glass vary so much

@@ -1,4 +1,4 @@
-"""The DS3231 battery clock: the date until the first fix (Maxim data sheet 19-5170)."""
+"""The DS3231 battery clock: the date until the first fix (Maxim data sheet 19-5170, Rev 10)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HAS_STOPPED = Field("OSF", STATUS, 7)
 MEMORY = Register("ALARMS", 0x07, 6, "big")  # the alarms are not used: battery-backed memory
 MARK = 0x5D  # the first byte of what we keep there
 
-DRIFT = 3.5e-6  # p. 2: seconds a second from -40 to 85 C
+DRIFT = 3.5e-6  # p. 1: seconds a second from -40 to 85 C
 YEAR_S = 366 * 86_400.0
 RESOLUTION_S = 1.0
 OFF_S = 1.5  # further from the satellites than its resolution explains
