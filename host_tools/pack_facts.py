@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
+from typing import Final
 
 from firmware.errors import ZoneError
 from firmware.maps.geopackage import REBUILD
-from firmware.maps.packs import Pack
+from firmware.maps.packs import STRUCK, Pack, age_days
 
-_COUNTS = "SELECT kind, count(*) FROM features GROUP BY kind ORDER BY kind"
-_EXTENT = "SELECT min(minx), min(miny), max(maxx), max(maxy) FROM rtree_features_geom"
-_DATES = "SELECT min(dated), max(dated), sum(dated IS NULL) FROM features"
+OLD_DAYS: Final = 365
+_COUNTS: Final = """
+    SELECT kind, confidence IS ?, source, licence, count(*), min(dated), max(dated),
+        sum(dated IS NULL)
+    FROM features GROUP BY 1, 2, 3, 4
+"""
+_EXTENT: Final = "SELECT min(minx), min(miny), max(maxx), max(maxy) FROM rtree_features_geom"
+_COVERED: Final = """
+    SELECT f.id, f.name, f.dated, r.minx, r.miny, r.maxx, r.maxy
+    FROM features AS f JOIN rtree_features_geom AS r ON r.id = f.fid
+    WHERE f.kind = 'coverage' AND f.confidence IS NOT ? ORDER BY f.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One coverage: its box is west, south, east, north in degrees."""
+
+    id: str
+    name: str
+    dated: str
+    extent: tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class PackFacts:
     """The figures of one pack. `extent` is west, south, east, north in degrees, absent without
-    features; `dated_from` and `dated_to` are absent where no feature has a date."""
+    features; `dated_from` and `dated_to` are absent where no feature has a date; `dated` is since
+    when the pack may be out of date, and `age_days` how long ago that is."""
 
     pack: str
     layout: str
@@ -27,51 +50,65 @@ class PackFacts:
     sha256: str
     features: int
     kinds: dict[str, int]
+    struck: int
     has_coverage: bool
+    coverage: list[Covered]
     undated: int
     sources: list[str]
     licences: list[str]
     extent: tuple[float, float, float, float] | None = None
     dated_from: str | None = None
     dated_to: str | None = None
+    dated: str | None = None
+    age_days: int | None = None
+
+    @property
+    def is_old(self) -> bool:
+        return self.age_days is not None and self.age_days > OLD_DAYS
 
 
-def facts(path: Path) -> PackFacts:
+def facts(path: Path, today: date) -> PackFacts:
     """Counts all of a pack. Raises ZoneError for a file that is none."""
     with closing(Pack(path)) as pack:
-        digest = pack.digest
+        digest, dated = pack.digest, pack.dated
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as file:
         try:
-            return _facts(path, digest, file)
+            return _facts(path, digest, dated, today, file)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise ZoneError(str(path), f"can't be read on ({error}).", REBUILD) from error
 
 
-def _facts(path: Path, digest: str, file: sqlite3.Connection) -> PackFacts:
-    kinds = dict(file.execute(_COUNTS).fetchall())
+def _facts(path: Path, digest: str, dated: str, today: date, file: sqlite3.Connection) -> PackFacts:
+    rows = file.execute(_COUNTS, (STRUCK,)).fetchall()
+    kinds: Counter[str] = Counter()
+    for kind, is_struck, _, _, count, *_ in rows:
+        if not is_struck:
+            kinds[kind] += count
     extent = file.execute(_EXTENT).fetchone()
-    dated_from, dated_to, undated = file.execute(_DATES).fetchone()
     layout = file.execute(
         "SELECT description FROM gpkg_contents WHERE table_name = 'features'"
     ).fetchone()
+    covered = [
+        Covered(ident, name or "", when or "", tuple(round(edge, 4) for edge in box))
+        for ident, name, when, *box in file.execute(_COVERED, (STRUCK,))
+    ]
     return PackFacts(
         pack=str(path),
         layout=layout[0].split(", of ")[0] if layout else "",
         size_bytes=path.stat().st_size,
         sha256=digest,
         features=sum(kinds.values()),
-        kinds=kinds,
+        kinds=dict(sorted(kinds.items())),
+        struck=sum(row[4] for row in rows if row[1]),
         has_coverage="coverage" in kinds,
-        undated=undated or 0,
-        sources=_distinct(file, "source"),
-        licences=_distinct(file, "licence"),
+        coverage=covered,
+        undated=sum(row[7] for row in rows),
+        sources=sorted({row[2] for row in rows if row[2] is not None}),
+        licences=sorted({row[3] for row in rows if row[3] is not None}),
         extent=None if extent[0] is None else extent,
-        dated_from=dated_from,
-        dated_to=dated_to,
+        dated_from=min((row[5] for row in rows if row[5]), default=None),
+        dated_to=max((row[6] for row in rows if row[6]), default=None),
+        dated=dated or None,
+        age_days=age_days(dated, today),
     )
-
-
-def _distinct(file: sqlite3.Connection, column: str) -> list[str]:
-    ask = f"SELECT DISTINCT {column} FROM features WHERE {column} NOT NULL ORDER BY 1"
-    return [row[0] for row in file.execute(ask)]

@@ -308,7 +308,7 @@ def test_info_counts_what_a_pack_holds() -> None:
     assert "features    10" in lines
     assert "            4 dwelling" in lines
     assert "extent      44.0200 to 44.0900 N, -88.4600 to -88.3500 E" in lines
-    assert "coverage    drawn" in lines
+    assert "coverage    1 drawn" in lines
     assert "dates       2026-11-01 to 2026-11-01" in lines
     (told,) = json.loads(zones("info", LAKE, "--json").stdout)
     assert told["kinds"] == {

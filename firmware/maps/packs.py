@@ -11,6 +11,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -280,6 +281,15 @@ class Pack:
         told_of = ask("SELECT description FROM gpkg_contents WHERE table_name = 'features'")
         dated = _OF.search(str((told_of.fetchone() or ("",))[0]))
         self.dated = dated[1] if dated else ""
+
+
+def age_days(dated: str, today: date) -> int | None:
+    """How many days ago a date was, counted from its first day where only the month or the year
+    is known; None where it is none."""
+    try:
+        return (today - date.fromisoformat((dated + "-01-01")[:10])).days
+    except ValueError:
+        return None
 
 
 def attributes_of(text: object) -> dict[str, str]:

@@ -31,7 +31,7 @@ from firmware.drives.script import (
 from firmware.drives.world import World
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport, FixTracker
-from firmware.maps.packs import Pack, surroundings
+from firmware.maps.packs import ENOUGH, Pack, again_m, surroundings
 from firmware.readings import (
     Channel,
     Engine,
@@ -43,6 +43,7 @@ from firmware.readings import (
     Request,
     RtcTime,
     Supply,
+    Surroundings,
     Tether,
     TetherState,
     Value,
@@ -65,8 +66,6 @@ RTC_OFF_S = 1.5
 RTC_ERROR_S = 60.0  # what a DS3231 may be off by after a year on its battery (2 ppm)
 HOLD_S = 2.0
 
-SURROUNDINGS_M = 2000.0
-MOVED_M = 1000.0
 
 _REFUSED = ("eio", "nack", "hang")
 _COUNTS_PER_LUX = 1.2  # BH1750, at its default measurement time
@@ -400,14 +399,13 @@ def with_surroundings(
 
     The unit's own thread posts them a moment after the fix; here they come at its instant.
     """
-    centre: tuple[float, float] | None = None
+    near: Surroundings | None = None
     source = f"packs:{','.join(pack.name for pack in packs)}"
     for at_s, reading in stream:
         yield at_s, reading
         fix = reading.value
         if packs and isinstance(fix, Fix):
             here = (fix.lat_deg, fix.lon_deg)
-            if centre is None or distance_m(*centre, *here) >= MOVED_M:
-                centre = here
-                near = surroundings(packs, *here, SURROUNDINGS_M)
+            if near is None or distance_m(near.lat_deg, near.lon_deg, *here) >= again_m(near):
+                near = surroundings(packs, *here, at_most=ENOUGH)
                 yield at_s, Reading(Channel.SURROUNDINGS, near, at_s, source)

@@ -1,7 +1,8 @@
 """The zone packs as a source: what lies within 2 km, as a reading, from a thread of its own.
 
 A card that stalls for seconds holds up this thread and never a warning: what it posted before
-reaches 1 km further than where it is asked again.
+reaches further than where it is asked again. In a town, where thousands of buildings lie within
+2 km, it looks less far and asks sooner; the reading says how far it reaches.
 """
 
 from __future__ import annotations
@@ -13,20 +14,17 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import ZoneError
-from firmware.maps.packs import Pack, surroundings
+from firmware.maps.packs import ENOUGH, Pack, again_m, surroundings
 from firmware.readings import Channel, Missing, Reading, Surroundings, Why
 from firmware.sources.base import Post
-
-RADIUS_M = 2000.0
-AGAIN_M = 1000.0
-"""How far from the last place it is asked again: eight times the way to brake from 55 mph stays."""
 
 RETRY_S = 10.0
 _M_PER_DEG = 111_195.0  # a mean degree of the Earth: which kilometre it is matters, not which metre
 
 
 class SurroundingsSource:
-    """Posts `Surroundings` whenever the place that it is told has moved by 1 km.
+    """Posts `Surroundings` whenever the place that it is told has moved by 1 km, or by less where
+    the last one does not reach 2 km.
 
     The packs are opened by the thread, which SQLite asks for. When one can't be read, the reading
     is a `Missing` with the reason, and the packs are opened anew after 10 s.
@@ -42,7 +40,7 @@ class SurroundingsSource:
         self._is_ended = False
         self._thread: threading.Thread | None = None
         self._place: tuple[float, float] | None = None
-        self._done: tuple[float, float] | None = None
+        self._done: Surroundings | None = None
         self._retry_s: float | None = None
 
     def start(self, post: Post) -> None:
@@ -70,7 +68,9 @@ class SurroundingsSource:
         if self._retry_s is not None:
             return self._clock.mono_s() >= self._retry_s
         done = self._done
-        return done is None or _apart_m(done, (lat_deg, lon_deg)) > AGAIN_M
+        if done is None:
+            return True
+        return _apart_m((done.lat_deg, done.lon_deg), (lat_deg, lon_deg)) > again_m(done)
 
     def _run(self, post: Post) -> None:
         packs: list[Pack] = []
@@ -91,12 +91,12 @@ class SurroundingsSource:
         try:
             for path in self._paths[len(packs) :]:
                 packs.append(Pack(path))
-            value = surroundings(packs, *place, RADIUS_M)
+            value = surroundings(packs, *place, at_most=ENOUGH)
         except ZoneError as error:
             _close(packs)
             self._retry_s = self._clock.mono_s() + RETRY_S
             return Missing(Why.NO_ANSWER, str(error))
-        self._done, self._retry_s = place, None
+        self._done, self._retry_s = value, None
         return value
 
 

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,15 +17,18 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from firmware.clock import Clock
 from firmware.errors import ZoneError
 from firmware.files import POINTS_BYTES, whole
 from firmware.maps.packs import Pack, surroundings
 from firmware.maps.zones import Near, Nearby
 from firmware.units import ft, metres
 from host_tools.commands.zones_build import NO_COVERAGE, build
+from host_tools.pack_diff import CHANGES, differences
 from host_tools.pack_facts import PackFacts, facts
 
 _TWO_KM_FT = 6562.0
+_FEW = 10  # coverages that are named; the rest are counted
 _MOST_FT = 32_800.0  # 10 km, up to which the flat map is true to 0.2 %
 
 app = typer.Typer(
@@ -42,19 +46,63 @@ app.command()(build)
 
 @app.command()
 def info(
-    pack: Annotated[Path, typer.Argument(metavar="PACK", help="A zone pack.")],
+    packs: Annotated[list[Path], typer.Argument(metavar="PACK...", help="Zone packs.")],
     as_json: _AsJson = False,
 ) -> None:
-    """Tells what a pack holds: the kinds, where, from whom, how old.
+    """Tells what packs hold: the kinds, where, from whom, how old.
 
     For example: [bold]sledwarden zones info lake.gpkg[/bold]
     """
-    found = facts(pack)
+    today = Clock().system_utc().date()
+    found = []
+    with Console(stderr=True).status("") as status:
+        for pack in packs:
+            status.update(f"counting {pack.name}")
+            found.append(facts(pack, today))
     if as_json:
-        _print_array([{k: v for k, v in asdict(found).items() if v is not None}])
+        _print_array([{k: v for k, v in asdict(one).items() if v is not None} for one in found])
         return
-    for name, value in _told(found):
-        typer.echo(f"{name:<10}  {_clean(value)}")
+    for number, one in enumerate(found):
+        if number:
+            typer.echo()
+        for name, value in _told(one):
+            typer.echo(f"{name:<10}  {_clean(value)}".rstrip())
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A zone pack.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another, to compare with it.")],
+    lists: Annotated[bool, typer.Option("--list", help="Name each feature.")] = False,
+    as_json: _AsJson = False,
+) -> None:
+    """Tells what was added, removed, moved or changed from one pack to another, by kind.
+
+    Features are the same where kind and id are.
+
+    For example: [bold]sledwarden zones diff wi-2025.gpkg wi-2026.gpkg[/bold]
+    """
+    found = differences(old, new)
+    if as_json:
+        _stream_array({k: v for k, v in asdict(one).items() if v is not None} for one in found)
+        return
+    counts: Counter[tuple[str, str]] = Counter()
+    with Console(stderr=True).status("comparing"):
+        for one in found:
+            counts[one.kind, one.change] += 1
+            if lists:
+                where = "" if one.lat is None else f" at {one.lat} {one.lon}"
+                by = "" if one.moved_ft is None else f", by {one.moved_ft} ft"
+                name = f" ({one.name})" if one.name else ""
+                typer.echo(_clean(f"{one.change} {one.kind} {one.id}{name}{where}{by}"))
+    rows = [
+        {"kind": kind} | {change: counts[kind, change] for change in CHANGES}
+        for kind in sorted({kind for kind, _ in counts})
+    ]
+    if rows:
+        _print_table(rows)
+    else:
+        typer.echo("no feature differs")
 
 
 # With this, "-88.45" is a place and no option.
@@ -74,6 +122,10 @@ def at(
     within_ft: Annotated[
         float, typer.Option(min=0.0, max=_MOST_FT, help="How far to look, in feet.")
     ] = _TWO_KM_FT,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="PACK", help="Another pack that adds, overrides, strikes."),
+    ] = None,
     as_json: _AsJson = False,
 ) -> None:
     """Lists what lies near a place, nearest first.
@@ -83,17 +135,18 @@ def at(
     For example: [bold]sledwarden zones at lake.gpkg 44.0500 -88.4150[/bold]
 
     With --points each line also has the place that it is about.
+
+    With --with, once for each further pack, it answers as a unit does that has them all.
     """
     places = _places(points, lat, lon)
     shown: list[dict[str, Any]] = []
-    with (
-        closing(Pack(pack)) as opened,
-        Progress(
-            console=Console(stderr=True), transient=True, disable=len(places) < 100
-        ) as progress,
-    ):
+    with ExitStack() as held:
+        opened = [held.enter_context(closing(Pack(one))) for one in (pack, *(others or ()))]
+        progress = held.enter_context(
+            Progress(console=Console(stderr=True), transient=True, disable=len(places) < 100)
+        )
         for place in progress.track(places):
-            around = surroundings([opened], *place, metres(within_ft))
+            around = surroundings(opened, *place, metres(within_ft))
             for near in Nearby(around).within(place, metres(within_ft)):
                 of = {"lat": place[0], "lon": place[1]} if points is not None else {}
                 shown.append(of | _shown(near))
@@ -164,14 +217,38 @@ def _told(found: PackFacts) -> Iterator[tuple[str, str]]:
     yield "features", f"{found.features:,}"
     for kind, count in found.kinds.items():
         yield "", f"{count:,} {kind}"
+    if found.struck:
+        yield "", f"{found.struck:,} struck: they take away what an earlier pack has"
     if found.extent is not None:
         west, south, east, north = found.extent
         yield "extent", f"{south:.4f} to {north:.4f} N, {west:.4f} to {east:.4f} E"
-    yield "coverage", "drawn" if found.has_coverage else NO_COVERAGE
+    yield "coverage", f"{len(found.coverage):,} drawn" if found.has_coverage else NO_COVERAGE
+    for area in found.coverage[:_FEW]:
+        west, south, east, north = area.extent
+        yield "", f"{area.name or area.id}: {south} to {north} N, {west} to {east} E"
+    if len(found.coverage) > _FEW:
+        yield "", f"and {len(found.coverage) - _FEW:,} more"
     dates = f"{found.dated_from} to {found.dated_to}" if found.dated_from else "none"
     yield "dates", dates + (f" ({found.undated:,} without)" if found.undated else "")
+    yield "age", _age(found)
     yield "sources", ", ".join(found.sources) or "not said"
     yield "licences", ", ".join(found.licences) or "not said"
+
+
+def _age(found: PackFacts) -> str:
+    if found.dated is None or found.age_days is None:
+        return "not known: nothing in it has a date"
+    days = f"{found.age_days:,} days, by its date {found.dated}"
+    return f"{days}: over a year old, build it anew" if found.is_old else days
+
+
+def _stream_array(objects: Iterable[dict[str, Any]]) -> None:
+    """The same as `_print_array`, object by object, for what may be millions of them."""
+    before = "["
+    for one in objects:
+        typer.echo(f"{before}{json.dumps(one)}", nl=False)
+        before = ",\n "
+    typer.echo("[]" if before == "[" else "]")
 
 
 def _print_array(objects: Sequence[dict[str, Any]]) -> None:
