@@ -396,7 +396,16 @@ class Rules(Section, frozen=True):
             description="How long the glass shows each notice of the day while the sled stands; a "
             "press moves on. 0 shows none.",
         ),
-    ] = 15.0
+    ] = 6.0
+    delay_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=2,
+            description="How late a fix and its warning may come, from the instant that it is true "
+            "for to the light: counted into the warning before a zone.",
+        ),
+    ] = 0.3
     stop_s: Annotated[
         float,
         Meta(

@@ -37,8 +37,8 @@ AHEAD = "zone-ahead"
 MAX_STRETCH_S = 5.0
 """Two fixes further apart in time than this are two points, not a stretch that was ridden."""
 
-NEEDED_M = 600.0
-"""How far about the sled the map must be whole: the look-ahead at 120 mph, 530 m, and a zone."""
+NEEDED_M = 620.0
+"""How far about the sled the map must be whole: the look-ahead at 120 mph, 535 m, and a zone."""
 
 TURN_S = 1.5
 """A turn is told by the course of so long ago: longer than a receiver's noise, shorter than a
@@ -49,6 +49,10 @@ LEAST_TURN_DEG_S = 1.0
 
 LONGEST_PERIOD_S = 2.0
 """Up to so long after a fix the sled is taken to ride on as it did, until the next one comes."""
+
+AHEAD_ERRORS = 2.0
+"""The warning ahead counts on a position that is off by so many errors, for one sled in six is off
+by more than one. Where the warning ends, a sled has not yet come to where it may be inside."""
 
 KEPT_SHARE, KEPT_M = 1.1, 2.0
 """A warning that stands is dropped where the way to brake, so much longer, ends before the edge."""
@@ -290,9 +294,10 @@ class ZoneSpeed:
     ) -> _Ahead | None:
         """The edge that lies on the way, as far as the sled gets until the next fix, if any.
 
-        It is the edge at which the sled *may* be inside, so that who obeys is never told red; and
-        the speed to be at there is the limit less the error, for the same reason. The slope of the
-        land is not known, and not counted in.
+        It lies outside of where the sled *may* be inside, so that who obeys is never told red; and
+        the speed to be at there is the limit less the error, for the same reason. The fix is as old
+        as the receiver is slow, which is counted in; the slope of the land is not known, and is
+        not.
         """
         assert clause.limit is not None  # law.py refuses a speed clause without one
         limit_mps = clause.limit.value * (
@@ -303,7 +308,7 @@ class ZoneSpeed:
             return None
         target_mps = max(limit_mps - fix.error_mps, 0.5 * limit_mps)
         braking_m = (speed_mps**2 - target_mps**2) / (2 * self.choices.brake_mps2)
-        reach_m = braking_m + speed_mps * self.choices.reaction_s
+        reach_m = braking_m + speed_mps * (self.choices.reaction_s + self.choices.delay_s)
         if is_warned:
             reach_m = reach_m * KEPT_SHARE + KEPT_M
         looked_m = reach_m + speed_mps * period_s
@@ -311,7 +316,7 @@ class ZoneSpeed:
         spread = min(fix.error_mps / speed_mps, 0.2)
         first: Edge | None = None
         for rule in clause.near:
-            within_m = rule.reach_m + fix.error_m
+            within_m = rule.reach_m + AHEAD_ERRORS * fix.error_m
             for chart in self._maps(now):
                 edge = first_edge(chart, rule.kinds, way, looked_m, within_m, spread)
                 if edge is not None and (first is None or edge.along_m < first.along_m):
