@@ -171,6 +171,23 @@ def test_a_receiver_that_answers_and_does_nothing_is_told_of_once() -> None:
         ]
 
 
+def test_an_lg290p_that_keeps_its_rate_until_it_is_saved_is_told_of_with_what_to_do() -> None:
+    class Saving(PqtmChip):
+        def _take_period(self, period_ms: int) -> bool:
+            return True  # OK is said, and done after a save and a restart alone
+
+    with bench(lambda: Saving(baud=38400, rate_hz=0.5)) as one:
+        one.until(lambda _: bool(one.notes))
+        one.pass_time(12.0)
+        assert one.notes == [
+            "the receiver keeps its rate until that is saved ($PQTMSAVEPAR*5A) and it is restarted "
+            "($PQTMSRR*4B): it works at its own"
+        ]
+        assert not any(b"SAVEPAR" in asked or b"SRR" in asked for asked in one.receiver.asked)
+        assert sentence("PQTMSAVEPAR") == b"$PQTMSAVEPAR*5A\r\n"
+        assert sentence("PQTMSRR") == b"$PQTMSRR*4B\r\n"
+
+
 def test_a_receiver_that_can_t_do_five_gives_one() -> None:
     with bench(lambda: UbloxChip(baud=38400, fastest_hz=1.0)) as one:
         one.until(lambda _: "the receiver gives 1 Hz of 10" in one.notes)

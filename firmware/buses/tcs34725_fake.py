@@ -13,8 +13,9 @@ class Tcs34725Model:
     """ams TCS34725: command bit, integration cycles, gain, and the four counts of its light.
 
     Registers: data sheet TAOS135, p. 13-20. The counts follow its optical table (p. 4): clear
-    counts for each uW/cm2 at gain 16 and 24 ms (13.8 at 465 nm, 16.6 at 525 nm, 19.5 at 615 nm) and
-    each filter's share of them, turned to lux with the eye's curve V (0.074, 0.793, 0.441; 683 lm/W).
+    counts for each uW/cm2 at gain 16 and 24 ms (13.8 at 465 nm, 16.6 at 525 nm, 19.5 at 615 nm)
+    and each filter's share of them, turned to lux with the eye's curve V (0.074, 0.793, 0.441;
+    683 lm/W).
     """
 
     # uW/cm2 for one lux: red is 615 nm alone; white is the mix that all three filters see alike.

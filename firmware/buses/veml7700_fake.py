@@ -11,8 +11,9 @@ class Veml7700Model:
     """Vishay VEML7700: 16-bit registers, low byte first, and a count that is new each integration.
 
     Registers: data sheet, revision 1.8. It is shut down after power-up (bit 0 of ALS_CONF). A
-    change of gain or time is good from the next integration that begins after it; until one has ended the
-    old count stands. `is_frozen` models a converter that has stopped behind a bus that answers.
+    change of gain or time is good from the next integration that begins after it; until one has
+    ended the old count stands. `is_frozen` models a converter that has stopped behind a bus that
+    answers.
     """
 
     _GAINS: ClassVar[dict[int, float]] = {0: 1.0, 1: 2.0, 2: 0.125, 3: 0.25}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from firmware.gps.receivers import (
     BAUDS,
+    DEAF,
     RATES_HZ,
     WHO_ARE_YOU,
     Maker,
@@ -153,8 +154,8 @@ class ReceiverSetup:
                 return
             if not heard_hz:
                 return  # it has gone, or speaks at another rate: that is another matter
-        self._fate = "does not do the rate it is asked for"
-        self._tell("the receiver does not do the rate it is asked for: it works at its own")
+        self._fate = DEAF.get(self.maker, "does not do the rate it is asked for")
+        self._tell(f"the receiver {self._fate}: it works at its own")
 
     def _learn_maker(self) -> _Story:
         self.maker = None

@@ -1,12 +1,13 @@
 """What makers of GPS receivers understand: a name, a rate, a choice of sentences, a baud rate.
 
 Pure tables: bytes to send, and what answers mean. All of it goes into the memory that a receiver
-loses with its power, so that nothing is changed for good. Sources: u-blox 8 / M8 receiver
+loses with its power, so that nothing is changed for good; what a maker does only after it was saved
+for good is told and left to a person (`DEAF`). Sources: u-blox 8 / M8 receiver
 description with protocol specification (UBX-13003221), UBX-MON-VER, UBX-CFG-MSG, -RATE, -PRT;
 u-blox F9 and M10 interface descriptions, UBX-CFG-VALSET and the configuration items CFG-RATE,
 CFG-MSGOUT, CFG-UART1; MediaTek PMTK command packets 220, 251, 314, 605; Quectel GNSS protocol
 specifications of LC26G/LC29H (PAIR 020, 050, 062) and LG290P (PQTMVERNO, PQTMCFGMSGRATE,
-PQTMCFGFIXRATE).
+PQTMCFGFIXRATE, PQTMSAVEPAR; V1.1, 2.3: save and restart for all to take effect).
 """
 
 from __future__ import annotations
@@ -49,6 +50,15 @@ class Maker(StrEnum):
     MEDIATEK = "MediaTek"
     QUECTEL_PAIR = "Quectel (PAIR)"
     QUECTEL_PQTM = "Quectel (PQTM)"
+
+
+DEAF = {
+    Maker.QUECTEL_PQTM: (
+        "keeps its rate until that is saved ($PQTMSAVEPAR*5A) and it is restarted ($PQTMSRR*4B)"
+    )
+}
+"""What is said of a maker's receiver that answers and keeps its own rate, where more than that is
+known. To save is to change it for good, and a restart costs the fix: both are a person's to do."""
 
 
 @dataclass(frozen=True, slots=True)
