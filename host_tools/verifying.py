@@ -177,7 +177,11 @@ def verify(
         replace(report, verdict=verdict, segments=tuple(segments)),
         trust,
         notes,
-        redated(place for place in source.places if _name(place) in hold),
+        redated(
+            place
+            for place in source.places
+            if _name(place) in hold and stored.form_of(place.path) != stored.LOCKED
+        ),
     )
 
 

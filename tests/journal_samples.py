@@ -10,6 +10,7 @@ from pathlib import Path
 from firmware.clock import ManualClock
 from firmware.findings import Event, Finding, Verdict
 from firmware.journal.folder import Storage
+from firmware.journal.keeper import Keeper
 from firmware.journal.record import Record, Start
 from firmware.journal.writer import Journal
 from firmware.readings import Channel, Fix, Light, Missing, Reading, Why
@@ -64,6 +65,7 @@ def journal_in(
     start: Start = START,
     quota_mb: int | None = None,
     storage: Storage | None = None,
+    keeper: Keeper | None = None,
 ) -> Journal:
     """A journal that is not yet open, with the law and the config attached."""
     return Journal(
@@ -73,6 +75,7 @@ def journal_in(
         attachments=[LAW, CONFIG],
         quota_mb=quota_mb,
         storage=storage,
+        keeper=keeper,
     )
 
 

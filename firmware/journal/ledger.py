@@ -222,6 +222,17 @@ def digest_of(path: Path, boot: int, number: int) -> str:
     return ""
 
 
+def newest_key(path: Path) -> str:
+    """The key in the newest line, which is not checked; empty where there is none."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return ""
+    lines = (parse(octets) for octets in reversed(content.split(b"\n")))
+    newest = next((line for line in lines if line is not None), None)
+    return "" if newest is None else newest.public_key
+
+
 def check(content: bytes, public_key: str = "") -> Ledger:
     """What stands in a ledger; never raises on any bytes.
 

@@ -1,6 +1,7 @@
 """What a journal's folder holds, for who takes it away while the unit may still be writing.
 
-A closed segment never changes. Of one that grows only what was safe on the disk is told of: each
+A closed segment never changes, but it goes on in another form once it is stored: the same segment
+under a longer name. Of one that grows only what was safe on the disk is told of: each
 seal says how much that was when it was made (`durable`), and those bytes never change either. What
 lies after them may still be cut, or be written over after the disk has refused a write.
 """
@@ -17,15 +18,17 @@ from pathlib import Path
 
 from mcap.opcode import Opcode
 
-from firmware.journal import folder, seal, segment
+from firmware.journal import folder, ledger, seal, segment, stored
 from firmware.journal.finish import has_good_ending
+from firmware.journal.folder import LEDGER
 from firmware.journal.seal import Seal
 
 _FRAME = struct.Struct("<BQ")
 _LARGEST_SEAL_BYTES = 4096
 _BUFFER_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 18
+"""Holds the attachments and the first seal."""
 _BOOT = re.compile(r"\d{6,9}-[0-9a-f]{8}")
-_SEGMENT = re.compile(r"\d{6}\.mcap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +74,37 @@ class Listing:
 
         A link is not followed, wherever in the path it stands.
         """
-        if not _BOOT.fullmatch(boot) or not _SEGMENT.fullmatch(name):
+        if not _BOOT.fullmatch(boot) or not stored.NAME.fullmatch(name):
             return None
         return self._look(self.root / boot / name)
 
+    def ledger(self) -> Listed | None:
+        """The ledger up to its last whole line; None where there is none."""
+        path = self.root / LEDGER
+        try:
+            with open_plain(path) as file:
+                there = os.fstat(file.fileno())
+                file.seek(max(0, there.st_size - ledger.MOST_LINE_BYTES))
+                rest = file.read(ledger.MOST_LINE_BYTES)
+        except OSError:
+            return None
+        size = there.st_size - (len(rest) - 1 - rest.rfind(b"\n"))
+        stamp = (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
+        return Listed("", LEDGER, path, size, False, stamp)
+
     def owner(self) -> Owner:
-        """Whose journal this is, by the first seal of its newest segment; nobody's before it."""
+        """Whose journal this is, by the first seal of its newest segment; nobody's before it.
+
+        Where that is encrypted, by the newest line of the ledger.
+        """
         for place in reversed(self._places()):
             try:
-                with open_plain(place.path) as file:
-                    found = next(_seals(file, len(segment.MAGIC)), None)
+                found = _first_seal(place.path)
             except OSError:
                 continue
-            if found is not None:
-                return Owner(found.public_key, seal.fingerprint(found.public_key))
+            public_key = found.public_key if found else ledger.newest_key(self.root / LEDGER)
+            if public_key:
+                return Owner(public_key, seal.fingerprint(public_key))
         return Owner()
 
     def _places(self) -> list[folder.Place]:
@@ -99,7 +119,7 @@ class Listing:
                 stamp = (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
                 if known is not None and known.stamp == stamp:
                     return known
-                is_closed = has_good_ending(path)
+                is_closed = stored.form_of(path) != stored.RAW or has_good_ending(path)
                 size = there.st_size if is_closed else _durable(file, there, known)
         except OSError:
             return None
@@ -121,6 +141,18 @@ def open_plain(path: Path) -> BufferedReader:
         os.close(descriptor)
         raise FileNotFoundError(f"{path} is no plain file")
     return BufferedReader(FileIO(descriptor), _BUFFER_BYTES)
+
+
+def _first_seal(path: Path) -> Seal | None:
+    """The first seal of a segment in any form but the encrypted one; raises OSError."""
+    form = stored.form_of(path)
+    if form == stored.LOCKED:
+        return None
+    with open_plain(path) as file:
+        if form == stored.RAW:
+            return next(_seals(file, len(segment.MAGIC)), None)
+    found = segment.scan(stored.read_head(path, _HEAD_BYTES))
+    return seal.parse(found.seals[0].message.text) if found.seals else None
 
 
 def _durable(file: BufferedReader, there: os.stat_result, known: Listed | None) -> int:

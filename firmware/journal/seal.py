@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -304,12 +304,18 @@ def is_signature(signature: str, octets: bytes, public_key: str) -> bool:
     return True
 
 
-def check_segment(name: str, content: bytes, public_key: str | None = None) -> SegmentReport:
+def check_segment(
+    name: str, content: bytes, public_key: str | None = None, others: Collection[str] = ()
+) -> SegmentReport:
     """What the seals of one segment prove; never raises on any bytes.
 
     Without a key the one in the first seal is trusted: that proves only that one key made all.
+    `others` are keys that the given one vouches for.
     """
     found = segment.scan(content)
+    first = parse(found.seals[0].message.text) if found.seals else None
+    if first is not None and first.public_key in others:
+        public_key = first.public_key
     seals: list[Seal] = []
     digest = bytes(32)
     sealed = 0
@@ -441,29 +447,59 @@ def check(path: Path, public_key: str | None = None) -> Report:
     return check_places(places, public_key)
 
 
+class Told(Protocol):
+    """What a ledger tells of segments beside their seals."""
+
+    def keys(self) -> Collection[str]:
+        """The unit's keys, where the ledger says that it had several."""
+
+    def fault(self, place: folder.Place, octets: bytes) -> str:
+        """How a file's bytes differ from those that the ledger knows, or nothing."""
+
+    def about(self, place: folder.Place) -> SegmentReport | None:
+        """What the ledger knows of a segment that is encrypted."""
+
+    def end_of(self, place: folder.Place) -> str:
+        """The digest of that segment's last seal; empty where it is not known."""
+
+    def is_deleted(self, digest: str) -> bool:
+        """Whether the segment that ended with this digest was deleted, and told of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The segment that stands before another: where, and what its last seal says."""
+
+    place: folder.Place
+    unit: str
+    digest: str
+
+
 def check_places(
     places: Iterable[folder.Place],
     public_key: str | None = None,
+    *,
+    told: Told | None = None,
     identity: Identity | None = None,
+    is_all: bool = False,
 ) -> Report:
-    """What the seals of these segments of one journal prove; each is read once, in this order."""
+    """What the seals of these segments of one journal prove; each is read once, in this order.
+
+    `told` is what the ledger says, `identity` opens encrypted ones, and `is_all` says that nothing
+    should be missing before the first.
+    """
     reports: list[SegmentReport] = []
     key = public_key
-    before: tuple[folder.Place, Seal] | None = None
+    before: _Before | None = None
     for place in places:
-        name = place.name
-        try:
-            one = check_segment(name, stored.read(place.path, identity), key)
-        except (OSError, JournalError) as fault:
-            what = f"can't be read: {fault.strerror}" if isinstance(fault, OSError) else fault.what
-            why = Reason(name, 0, what)
-            reports.append(SegmentReport(name, Verdict.UNREADABLE, 0, 0, 0, (why,)))
-            continue
+        one = _checked(place, key, told, identity)
+        reports.append(one)
         if one.seal is not None:
             key = key or one.seal.public_key
-            one = _in_row(one, place, one.seal, before)
-            before = (place, one.seal) if one.seal is not None else before
-        reports.append(one)
+            reports[-1] = _in_row(one, place, one.seal, before, told, is_all=is_all)
+            before = _Before(place, one.seal.unit, one.seal.digest)
+        elif told is not None and told.end_of(place):
+            before = _Before(place, "", told.end_of(place))
     first = next((one.seal for one in reports if one.seal is not None), None)
     return Report(
         verdict=max((one.verdict for one in reports), key=RANK.index, default=Verdict.UNREADABLE),
@@ -474,22 +510,46 @@ def check_places(
     )
 
 
+def _checked(
+    place: folder.Place, key: str | None, told: Told | None, identity: Identity | None
+) -> SegmentReport:
+    """One segment by itself and by the ledger, without its place among the others."""
+    fault = ""
+    try:
+        octets = stored.file_bytes(place.path)
+        fault = "" if told is None else told.fault(place, octets)
+        raw = stored.sealed_bytes(octets, place.path, identity)
+    except (OSError, JournalError) as why:
+        known = told.about(place) if told is not None and not fault else None
+        what = f"can't be read: {why.strerror}" if isinstance(why, OSError) else why.what
+        reason = Reason(place.name, 0, what)
+        one = known or SegmentReport(place.name, Verdict.UNREADABLE, 0, 0, 0, (reason,))
+    else:
+        one = check_segment(place.name, raw, key, () if told is None else told.keys())
+    return one.worse(Verdict.TAMPERED, fault) if fault else one
+
+
 def _in_row(
     one: SegmentReport,
     place: folder.Place,
     seal: Seal,
-    before: tuple[folder.Place, Seal] | None,
+    before: _Before | None,
+    told: Told | None,
+    *,
+    is_all: bool,
 ) -> SegmentReport:
     """The report with what is wrong about the segment's place after the one before it."""
     if place.boot and (seal.boot, seal.segment) != (place.boot, place.segment):
         fault = f"was sealed as segment {seal.segment} of boot {seal.boot}"
-        verdict = Verdict.TAMPERED
-    elif before is None or seal.previous == before[1].digest:
+        return one.worse(Verdict.TAMPERED, fault)
+    ended = before.digest if before is not None else ""
+    is_deleted = told is not None and told.is_deleted(seal.previous)
+    if seal.previous == ended or is_deleted or (before is None and not is_all):
         return one
-    elif before[1].unit != seal.unit:
-        fault, verdict = f"was sealed by another unit, {seal.unit}", Verdict.TAMPERED
-    elif before[0].is_followed_by(place):
-        fault, verdict = "was not sealed after the segment before it", Verdict.TAMPERED
-    else:
-        fault, verdict = "a segment before it is missing", Verdict.INCOMPLETE
-    return one.worse(verdict, fault)
+    if before is None:
+        return one.worse(Verdict.INCOMPLETE, "the segments before it are missing")
+    if before.unit and before.unit != seal.unit:
+        return one.worse(Verdict.TAMPERED, f"was sealed by another unit, {seal.unit}")
+    if before.place.is_followed_by(place):
+        return one.worse(Verdict.TAMPERED, "was not sealed after the segment before it")
+    return one.worse(Verdict.INCOMPLETE, "a segment before it is missing")

@@ -159,11 +159,16 @@ def sealed_bytes(octets: bytes, path: Path, identity: Identity | None = None) ->
     return octets if form == RAW else unpacked(octets, str(path))
 
 
+def file_bytes(path: Path) -> bytes:
+    """The bytes of a segment's file as they are; raises OSError, and JournalError for too many."""
+    if path.stat().st_size > MOST_BYTES:
+        raise JournalError(str(path), f"is too long: at most {MOST_BYTES:,} bytes were expected.")
+    return path.read_bytes()
+
+
 def read(path: Path, identity: Identity | None = None) -> bytes:
     """The sealed bytes of a segment's file in any form; raises OSError and JournalError."""
-    if form_of(path) != RAW and path.stat().st_size > MOST_BYTES:
-        raise JournalError(str(path), f"is too long: at most {MOST_BYTES:,} bytes were expected.")
-    return sealed_bytes(path.read_bytes(), path, identity)
+    return sealed_bytes(file_bytes(path), path, identity)
 
 
 def read_head(path: Path, count: int, identity: Identity | None = None) -> bytes:

@@ -1,4 +1,5 @@
-"""The files that the port gives out: `/journal/index.json` and the segments that it names.
+"""The files that the port gives out: `/journal/index.json`, and the segments and the ledger that
+it names.
 
 Nothing else has a path: a name is matched as a whole, and then opened without following a link.
 """
@@ -27,7 +28,9 @@ from firmware.port.messages import INDEX, INDEX_FORMAT
 HASHING_S = 0.5
 """An index waits so long for digests that are not known yet; a host may ask for the rest."""
 
-_SEGMENT = re.compile(r"/journal/([0-9]{6,9}-[0-9a-f]{8})/([0-9]{6}\.mcap)")
+LEDGER = "/journal/ledger.jsonl"
+
+_SEGMENT = re.compile(r"/journal/([0-9]{6,9}-[0-9a-f]{8})/([0-9]{6}\.mcap(?:\.zst(?:\.age)?)?)")
 _FOLDER = re.compile(r"/(journal(/([0-9]{6,9}-[0-9a-f]{8}))?)?/?")
 _PIECE_BYTES = 1 << 16
 _MAX_READERS = 32
@@ -101,6 +104,11 @@ class Shelf:
 
     def find(self, name: str) -> Found:
         """The file of this name as it is now; raises a refusal where there is none."""
+        if name == LEDGER:
+            told = self._listing.ledger()
+            if told is None:
+                raise file_refusal(FS_MGMT_ERR.FILE_NOT_FOUND, "there is no ledger yet.")
+            return Found(told.size_bytes, told.path, listed=told)
         match = _SEGMENT.fullmatch(name)
         if match is None:
             if _FOLDER.fullmatch(name):
@@ -197,12 +205,14 @@ class Shelf:
         there = {one.path for one in listed}
         self._digests = {path: kept for path, kept in self._digests.items() if path in there}
         self._owner = self._listing.owner()  # anew: the journal may have another key
+        told = self._listing.ledger()
         return msgspec.json.encode({
             "format": INDEX_FORMAT,
             "unit": self._unit,
             "software": f"sledwarden {__version__}",
             "public_key": self._owner.public_key,
             "fingerprint": self._owner.fingerprint,
+            **({} if told is None else {"ledger": {"bytes": told.size_bytes}}),
             "boots": [
                 {"name": name, "segments": segments}
                 for name, segments in reversed(boots.items())

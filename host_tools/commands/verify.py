@@ -15,6 +15,7 @@ from rich.text import Text
 
 from firmware.journal.folder import Place
 from firmware.journal.seal import Verdict
+from firmware.journal.stored import Identity
 from host_tools import verifying
 from host_tools.journal_paths import Source, find
 from host_tools.progress import shown
@@ -41,6 +42,10 @@ def verify(
         Path | None,
         typer.Option(help="The unit's public key: 64 hex digits, PEM, or an archive's unit.json."),
     ] = None,
+    identity: Annotated[
+        Path | None,
+        typer.Option(help="The owner's secret age key, to open encrypted segments with."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each journal.")] = False,
 ) -> None:
     """Tells whether a journal is what its unit sealed: changed, cut, or with a piece missing.
@@ -52,7 +57,8 @@ def verify(
     journal's own, and says which.
     """
     given = None if key is None else load_key(key)
-    proofs = list(proved(find(paths), given))
+    opener = None if identity is None else Identity.load(identity)
+    proofs = list(proved(find(paths), given, opener))
     for number, proof in enumerate(proofs):
         if json:
             typer.echo(msgspec.json.encode(proof_object(proof)).decode())
@@ -64,7 +70,9 @@ def verify(
         raise typer.Exit(1)
 
 
-def proved(sources: list[Source], given: GivenKey | None) -> Iterator[Proof]:
+def proved(
+    sources: list[Source], given: GivenKey | None, identity: Identity | None = None
+) -> Iterator[Proof]:
     """Each journal's proof, with progress over all their bytes."""
     total = sum(place.path.stat().st_size for source in sources for place in source.places)
     done = 0
@@ -76,7 +84,8 @@ def proved(sources: list[Source], given: GivenKey | None) -> Iterator[Proof]:
             done += place.path.stat().st_size
 
     for source in sources:
-        yield verifying.verify(source, given, shown(counted(source), "verifying", total))
+        places = shown(counted(source), "verifying", total)
+        yield verifying.verify(source, given, places, identity)
 
 
 def _span(begin: datetime | None, end: datetime | None) -> tuple[str, str]:
