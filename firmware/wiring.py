@@ -135,12 +135,13 @@ def fit(config: Config, wires: Wires) -> Fitted:
 
 
 def _chips(config: Config, wires: Wires) -> list[Polled]:
-    """The chips on the sensor bus, each for its channel."""
+    """The chips on the sensor bus, each for its channel, in the order of their first reads: what
+    day it is comes first, for a lamp chip may hang the bus for a second."""
     parts = (
+        ("rtc", Channel.RTC, config.rtc),
         ("light", Channel.LIGHT_HEAD, config.light.head),
         ("light", Channel.LIGHT_TAIL, config.light.tail),
         ("light", Channel.LIGHT_AMBIENT, config.light.ambient),
-        ("rtc", Channel.RTC, config.rtc),
     )
     chips: list[Polled] = [
         load(section, part.chip)(wires.i2c, part.address, channel, wires.clock)

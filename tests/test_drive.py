@@ -49,6 +49,23 @@ def test_readings_come_in_order_and_are_the_same_each_time() -> None:
     assert stream == heard(text)
 
 
+def test_at_the_start_the_battery_clock_is_read_before_lights_and_receiver() -> None:
+    """The day stands before anything is judged by it; contacts cost no bus and come first."""
+    stream = heard("0 ride lat=45.9 lon=-89.5\n0 lamp head light=850\n1 end\n")
+    assert [one.channel for at_s, one in stream if at_s == 0.0] == [
+        Channel.ENGINE,
+        Channel.TETHER,
+        Channel.RTC,
+        Channel.SUPPLY_HEAD,
+        Channel.SUPPLY_TAIL,
+        Channel.LIGHT_HEAD,
+        Channel.LIGHT_TAIL,
+        Channel.LIGHT_AMBIENT,
+        Channel.FIX,
+        Channel.RECEIVER,
+    ]
+
+
 def test_lights_are_read_four_times_a_second_to_the_last_instant() -> None:
     stream = of(heard("0 lamp head light=850\n1 end\n"), Channel.LIGHT_HEAD)
     assert [at_s for at_s, _ in stream] == [0.0, 0.25, 0.5, 0.75, 1.0]

@@ -113,6 +113,21 @@ def test_a_converter_feeds_supplies_and_tether() -> None:
     desk.stop()
 
 
+def test_the_battery_clock_is_the_first_that_the_bus_is_asked_for() -> None:
+    desk = Desk(
+        '[light.head]\nchip = "bh1750"\naddress = 0x23\n[rtc]\nchip = "ds3231"\naddress = 0x68\n'
+        '[light.ambient]\nchip = "bh1750"\naddress = 0x5C\n'
+    )
+    desk.start("i2c-1")
+    assert desk.wait_for(lambda: len(desk.heard) >= 3)
+    assert [one.channel for one in desk.heard[:3]] == [
+        Channel.RTC,
+        Channel.LIGHT_HEAD,
+        Channel.LIGHT_AMBIENT,
+    ]
+    desk.stop()
+
+
 @pytest.mark.parametrize(
     ("text", "name", "channel", "pin", "value"),
     [
