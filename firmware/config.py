@@ -45,6 +45,7 @@ ADVICE = "Put it right in the file and try again; docs/config.md lists every key
 
 PathText = Annotated[str, Meta(pattern="^[^\0\n]+\\Z", title="a path")]
 ZoneId = Annotated[str, Meta(pattern="^[^\0-\x1f]{1,100}\\Z", title="a zone's id")]
+CircleText = Annotated[str, Meta(pattern="^[-0-9. ]{5,40}\\Z", title="a place and its metres")]
 LawName = Annotated[str, Meta(pattern="^([a-z][a-z0-9_-]*|[^\0\n]+\\.toml)\\Z")]
 
 
@@ -249,12 +250,25 @@ class Journal(Section, frozen=True):
         Annotated[
             PathText,
             Meta(
-                description="The owner's public key, to encrypt closed segments to. "
-                "This version does not encrypt, and so refuses it."
+                description="The owner's public age key, in a file, to which closed segments are "
+                "encrypted. Needs pyrage."
             ),
         ]
         | None
     ) = None
+
+
+class Privacy(Section, frozen=True):
+    """What a copy of the ride for other eyes hides. The journal itself stays whole."""
+
+    circles: Annotated[
+        tuple[CircleText, ...],
+        Meta(
+            title="a list of places, like '45.9231 -89.4874 300': degrees north, degrees east and "
+            "50 to 5000 metres",
+            description="Exports and reports tell nothing of where, how fast or when in there.",
+        ),
+    ] = ()
 
 
 class Feed(Section, frozen=True):
@@ -435,6 +449,7 @@ class Config(Section, frozen=True):
     haptic: Haptic | None = None
     zones: Zones = Zones()
     journal: Journal = Journal()
+    privacy: Privacy = Privacy()
     feed: Feed = Feed()
     link: Link = Link()
     page: Page = Page()

@@ -19,6 +19,7 @@ from typing import get_args
 import msgspec
 from msgspec import inspect, structs
 
+from firmware import circles
 from firmware.parts import PARTS
 
 Accepted = dict[str, object]
@@ -63,7 +64,7 @@ def check_agreement(accepted: Accepted) -> list[str]:
         *_check_addresses(accepted),
         *_check_line(accepted),
         *_check_ports(accepted),
-        *_check_promises(accepted),
+        *_check_circles(accepted),
     ]
 
 
@@ -317,8 +318,12 @@ def _check_ports(accepted: Accepted) -> Iterator[str]:
         yield f"[link] serial = {shown(serial)}: is the receiver's line, [gps] port: give another."
 
 
-def _check_promises(accepted: Accepted) -> Iterator[str]:
-    key = accepted.get("[journal] owner_key")
-    if key is not None:
-        # to take the key and keep the ride in the clear would be a promise that is not kept
-        yield f"[journal] owner_key = {shown(key)}: must be left out: this version can't encrypt."
+def _check_circles(accepted: Accepted) -> Iterator[str]:
+    texts = accepted.get("[privacy] circles")
+    for text in texts if isinstance(texts, list | tuple) else ():
+        if circles.parse(text) is None:
+            yield (
+                f"[privacy] circles = {shown(text)}: must be degrees north from -90 to 90, degrees "
+                f"east from -180 to 180, and {circles.LEAST_M:.0f} to {circles.MOST_M:.0f} metres, "
+                'like "45.9231 -89.4874 300".'
+            )

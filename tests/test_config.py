@@ -105,8 +105,9 @@ def test_faults_between_keys_are_told_along_with_faults_of_keys() -> None:
         ("[gps]\nrate_hz = inf\n", "[gps] rate_hz = inf: must be a number from 0.1 to 25."),
         ("[gps]\nrate_hz = true\n", "[gps] rate_hz = true: must be a number from 0.1 to 25."),
         ("[gps]\nport = ''\n", '[gps] port = "": must be a path.'),
-        ("[journal]\nowner_key = '/k.pub'\n",
-         '[journal] owner_key = "/k.pub": must be left out: this version can\'t encrypt.'),
+        ("[privacy]\ncircles = ['45.9 -89.4 20']\n",
+         '[privacy] circles = "45.9 -89.4 20": must be degrees north from -90 to 90, degrees east '
+         'from -180 to 180, and 50 to 5000 metres, like "45.9231 -89.4874 300".'),
         ("[button]\npin = 28\n", "[button] pin = 28: must be a BCM pin number from 0 to 27."),
         ("[button]\npin = 22.0\n", "[button] pin = 22: must be a BCM pin number from 0 to 27."),
         ("[journal]\nquota_mb = 0\n",

@@ -30,7 +30,7 @@ LAYERS: dict[str, tuple[int, str]] = {
         [
             f"firmware.{name}"
             for name in (
-                "parts", "sun", "lamps", "notify", "files", "signals", "leash", "outlet", "gps", "gps.*",
+                "circles", "parts", "sun", "lamps", "notify", "files", "signals", "leash", "outlet", "gps", "gps.*",
                 "signing", "race_token",
                 "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
                 "buses", "buses.*",
@@ -42,7 +42,6 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.config_faults": (2, "config"),
     "firmware.config_parts": (2, "config"),
     "firmware.law": (2, "law"),
-    "firmware.law_checks": (2, "law"),
     "firmware.law_clause": (2, "law"),
     "firmware.law_faults": (2, "law"),
     "firmware.law_lines": (2, "law"),
@@ -61,6 +60,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.standing": (4, "alerts"),
     "firmware.pulls": (4, "alerts"),
     "firmware.requests": (4, "alerts"),
+    "firmware.notices": (4, "alerts"),
     "firmware.modes": (4, "alerts"),
     "firmware.senses": (4, "alerts"),
     "firmware.timekeeper": (4, "alerts"),
@@ -70,6 +70,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     # roots: programs, and the parts that belong to one program alone
     "firmware.view": (7, "daemon"),
     "firmware.unit": (7, "daemon"),
+    "firmware.informed": (7, "daemon"),
     "firmware.wiring": (7, "daemon"),
     "firmware.simulate": (7, "daemon"),
     "firmware.daemon": (7, "daemon"),
@@ -116,6 +117,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
     "cbor2": ("firmware.link.frames", "host_tools.sled"),
+    "tomlkit": ("firmware.link.settings",),
     "luma": ("firmware.dash.panel_*",),
     "PIL": ("firmware.dash.*",),
     "starlette": ("firmware.page.*",),
