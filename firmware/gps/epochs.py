@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from firmware.gps.nmea import Parser, Sentence, checksum
 
@@ -41,14 +40,13 @@ def distance_m(
     return math.hypot((to_lat_deg - from_lat_deg) * M_PER_DEG, east_m)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """What the receiver says about one instant at which it has a fix.
 
     `time_s` is seconds of the UTC day; `date` is the UTC day as the receiver says it, unjudged.
     `speed_mps` is the receiver's own, from RMC or else VTG. `gst_m` is the horizontal error of
     GST, one sigma. `sentence` is how many sentences had begun when the last sentence of this epoch
-    came. `decimals` counts those of the minutes of latitude.
+    came. `decimals` counts those of the minutes of latitude. A tuple, as `Sentence` is.
     """
 
     sentence: int

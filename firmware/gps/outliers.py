@@ -8,9 +8,8 @@ would have taken, from the sentences' own times.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from firmware.gps.epochs import distance_m
 from firmware.units import mps
@@ -37,8 +36,7 @@ class Bounds(Protocol):
     def derived_speed_error_mph(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Motion:
+class Motion(NamedTuple):
     """One epoch as the gate sees it: its instant is on the tracker's own timeline.
 
     `track_deg` is absent where the receiver said none; `derived` marks a speed from places.

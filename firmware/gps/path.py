@@ -29,7 +29,7 @@ _NO_COURSE_MPS = 0.1
 
 
 class _Place(NamedTuple):
-    """A place, with how far speed and course had led since the beginning of the path.
+    """A place with its velocity, and how far velocities had led since the beginning of the path.
 
     `unsaid_s` counts the seconds for which they were not said.
     """
@@ -37,12 +37,14 @@ class _Place(NamedTuple):
     at_s: float
     lat_deg: float
     lon_deg: float
-    speed_mps: float | None
-    track_deg: float | None
-    east_m: float = 0.0
-    north_m: float = 0.0
-    said_m: float = 0.0
-    unsaid_s: float = 0.0
+    is_said: bool
+    speed_mps: float
+    east_mps: float
+    north_mps: float
+    east_m: float
+    north_m: float
+    said_m: float
+    unsaid_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,22 @@ class Path:
         places = self._places
         while places and places[-1].at_s >= at_s:
             places.pop()
-        place = _Place(at_s, lat_deg, lon_deg, speed_mps, track_deg)
-        places.append(_led(places[-1], place) if places else place)
+        speed = speed_mps or 0.0
+        is_said = speed_mps is not None and (track_deg is not None or speed <= _NO_COURSE_MPS)
+        course = math.radians(track_deg or 0.0)
+        east_mps, north_mps = speed * math.sin(course), speed * math.cos(course)
+        east_m = north_m = said_m = unsaid_s = 0.0
+        if places:
+            last = places[-1]
+            half_s = (at_s - last.at_s) / 2.0
+            east_m = last.east_m + (last.east_mps + east_mps) * half_s
+            north_m = last.north_m + (last.north_mps + north_mps) * half_s
+            said_m = last.said_m + (last.speed_mps + speed) * half_s
+            is_unsaid = not (is_said and last.is_said)
+            unsaid_s = last.unsaid_s + 2.0 * half_s if is_unsaid else last.unsaid_s
+        velocity = (speed, east_mps, north_mps)
+        led = (east_m, north_m, said_m, unsaid_s)
+        places.append(_Place(at_s, lat_deg, lon_deg, is_said, *velocity, *led))
         while places[0].at_s < at_s - KEPT_S:
             places.popleft()
 
@@ -112,27 +128,6 @@ class Path:
             led_m = (last.east_m - then.east_m, last.north_m - then.north_m)
             miss_m = math.hypot(east_m - led_m[0], north_m - led_m[1])
         return Way(net_m, last.at_s - then.at_s, last.said_m - then.said_m, miss_m)
-
-
-def _led(before: _Place, place: _Place) -> _Place:
-    """The place, with what the speeds at its end and at its beginning led to on the way there."""
-    way_s = place.at_s - before.at_s
-    east_m, north_m, said_m, unsaid_s = before[5:]
-    is_said = True
-    for one in (before, place):
-        if one.speed_mps is None or (one.track_deg is None and one.speed_mps > _NO_COURSE_MPS):
-            is_said = False
-        half_m = (one.speed_mps or 0.0) * way_s / 2.0
-        course = math.radians(one.track_deg or 0.0)
-        east_m += half_m * math.sin(course)
-        north_m += half_m * math.cos(course)
-        said_m += half_m
-    return place._replace(
-        east_m=east_m,
-        north_m=north_m,
-        said_m=said_m,
-        unsaid_s=unsaid_s if is_said else unsaid_s + way_s,
-    )
 
 
 class Bounds(Protocol):
