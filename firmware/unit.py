@@ -10,16 +10,18 @@ import logging
 import queue
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Protocol
 
 from firmware.clock import Clock
 from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
+from firmware.informed import Informed
 from firmware.journal.writer import Health, Journal
-from firmware.monitor import Monitor, Outcome
+from firmware.monitor import INFORMED, Monitor, Outcome
 from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed
-from firmware.readings import Channel, Fix, Reading, Request
+from firmware.readings import Channel, Fix, Reading, Request, Value
 from firmware.sources.base import SettableClock, Source
 from firmware.view import state_of
 
@@ -77,6 +79,7 @@ class Unit:
         self._rtc: SettableClock | None = None
         self._journal: Journal | None = None
         self._feed: Feed | None = None
+        self._informed: Informed | None = None
         self._ended_why = ""
         self._cues: Cues | None = None
         self._at_s = 0.0
@@ -105,6 +108,7 @@ class Unit:
         feed: Feed | None = None,
         scout: Scout | None = None,
         rtc: SettableClock | None = None,
+        informed: Informed | None = None,
         on_started: Callable[[], None] | None = None,
     ) -> str:
         """Starts the sources, judges until `stop`, ends all in order; returns why it ended.
@@ -116,6 +120,11 @@ class Unit:
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
         begin = Reading(Channel.REQUEST, Request("note", "begins to watch", BY), self._at_s, BY)
         self._act(begin, self.monitor.step(begin, self._at_s))
+        self._informed = informed
+        if informed is not None:
+            told = Request(INFORMED, informed.last_day(), BY)
+            reading = Reading(Channel.REQUEST, told, self._at_s, BY)
+            self._act(reading, self.monitor.step(reading, self._at_s))
         self._sources = list(sources)
         for source in self._sources:
             source.start(self.post)
@@ -164,14 +173,21 @@ class Unit:
         if self._feed is not None and (outcome.alerts or real_s - self._shown_s >= SHOW_GAP_S):
             self._shown_s = real_s
             self._feed.push(state_of(self.monitor, self._at_s))
-        if reading is None:
-            return
-        if isinstance(reading.value, Fix):
+        if self._informed is not None:
+            self._informed.note(self.monitor.notices.done_on)
+        if reading is not None:
+            self._follow(reading.value)
+
+    def _follow(self, value: Value) -> None:
+        """Does what a reading asks beyond judging it."""
+        if isinstance(value, Fix):
             if self._scout is not None:
-                self._scout.look(reading.value.lat_deg, reading.value.lon_deg)
+                self._scout.look(value.lat_deg, value.lon_deg)
             self._offer_date()
-        elif isinstance(reading.value, Request) and reading.value.action == "restart":
-            self._restart(reading.value)
+        elif isinstance(value, Request) and value.action == "restart":
+            self._restart(value)
+        elif isinstance(value, Request) and value.action == "date":
+            self._take_date(value)
 
     def _keep(self, reading: Reading | None, outcome: Outcome) -> None:
         """Hands the reading and all that came of it to the journal; changes go to the disk now."""
@@ -204,6 +220,13 @@ class Unit:
         else:
             log.warning("a restart was asked for while moving: refused")
 
+    def _take_date(self, request: Request) -> None:
+        """Sets the battery clock by a person's date, where the satellites have given none."""
+        if self._rtc is None or self.monitor.timekeeper.is_agreed or not self.monitor.is_standing:
+            log.warning("a date was given: refused: %s", request.argument)
+            return
+        self._rtc.offer(datetime.fromisoformat(request.argument), self._at_s)
+
     def _finish(self) -> None:
         """Ends the sources, darkens the outputs, seals the journal."""
         self._notifier.stopping(self._ended_why or "failed")
@@ -216,6 +239,8 @@ class Unit:
         if self._feed is not None:
             self._feed.push(state_of(self.monitor, self._at_s))
             self._feed.stop()
+        if self._informed is not None:
+            self._informed.finish()
         if self._journal is not None and not self._journal.close(
             self._at_s, self._ended_why, CLOSE_S
         ):

@@ -52,6 +52,9 @@ else
     install -m 0644 "$HERE/sledwarden.toml" "$ROOT/etc/sledwarden/sledwarden.toml"
 fi
 
+# the service port puts a configuration there that a person brings
+[ -n "$ROOT" ] || chown sledwarden:sledwarden /etc/sledwarden /etc/sledwarden/sledwarden.toml
+
 say 'boot'
 BOOT=$ROOT/boot/firmware
 [ -d "$BOOT" ] || BOOT=$ROOT/boot

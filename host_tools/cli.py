@@ -36,10 +36,16 @@ PARTS = {
     "export": Part("host_tools.commands.export", "Writes a ride for other tools: GPX, KML, CSV."),
     "report": Part("host_tools.commands.report", "Makes one page of a ride, to open anywhere."),
     "download": Part("host_tools.commands.download", "Fetches what is new of a unit's journal."),
+    "service": Part(
+        "host_tools.commands.service", "Brings files and settings to a unit; starts it anew."
+    ),
     "check": Part("host_tools.commands.check", "Tells how each part of a running unit does."),
     "units": Part("host_tools.commands.units", "Lists the units that were downloaded."),
     "law": Part(
         "host_tools.commands.law", "Tells what each paragraph asks, and how it is covered."
+    ),
+    "inspect": Part(
+        "host_tools.commands.inspect", "Leads through an inspection, to a signed sheet."
     ),
     "mode": Part("host_tools.commands.mode", "Sets a race or another mode on a unit that stands."),
     "zones": Part("host_tools.commands.zones", "Builds zone packs and asks what lies near."),

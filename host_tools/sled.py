@@ -13,6 +13,7 @@ import termios
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,31 +22,53 @@ import msgspec
 from msgspec import Struct
 from smp.error import MGMT_ERR
 from smp.exceptions import SMPException
-from smp.file_management import FS_MGMT_ERR, FileHashChecksumRequest
+from smp.file_management import (
+    FS_MGMT_ERR,
+    FileHashChecksumRequest,
+    FileStatusRequest,
+    FileUploadRequest,
+)
 from smp.header import GroupId, Header
 from smp.message import Request
+from smp.os_management import DateTimeReadRequest, DateTimeWriteRequest, ResetWriteRequest
+from smp.settings_management import (
+    DeleteSettingRequest,
+    ReadSettingRequest,
+    SaveSettingsRequest,
+    WriteSettingRequest,
+)
 from smpclient.exceptions import SMPClientException
 from smpclient.transport import SMPTransport, SMPTransportDisconnected
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError
 from firmware.port.hosts import HostKey
-from firmware.port.messages import INDEX, INDEX_FORMAT, PACKED_BYTES
+from firmware.port.messages import INDEX, INDEX_FORMAT, PACKED_BYTES, REQUEST_BYTES
 from host_tools.sled_messages import (
+    Date,
     Digest,
     Error,
+    Files,
+    FilesRead,
     HostWrite,
     Identity,
     IdentityRead,
     Index,
+    InstallWrite,
+    Length,
     Nonce,
+    Nothing,
+    Offset,
     Packed,
     PackedRead,
     ProofRead,
     ProofWrite,
+    Put,
     Session,
     SessionRead,
     SessionWrite,
+    UndoWrite,
+    Value,
     Words,
 )
 
@@ -65,6 +88,9 @@ UNDER_WAY = 4
 
 FIRST_BLOCK_BYTES = 8192
 LEAST_BLOCK_BYTES = 512
+SERIAL_STRETCH_BYTES = REQUEST_BYTES - 248
+DATAGRAM_STRETCH_BYTES = 1200
+"""What of a file fits a request beside its names."""
 MAX_INDEX_BYTES = 1 << 24
 
 _HEADER_BYTES = Header.SIZE
@@ -195,6 +221,64 @@ class Sled:
         row = _Row(self, name, offset, until)
         while (piece := self._run(row.next)) is not None:
             yield piece
+
+    # What is brought to it.
+
+    def sent(self, name: str) -> int:
+        """How much of a file has come to the unit; 0 where nothing has."""
+        try:
+            return self._ask(FileStatusRequest(name=name), Length).len
+        except RefusedError:
+            return 0
+
+    def send_file(self, name: str, offset: int, octets: bytes, length: int) -> int:
+        """Sends a stretch of a file; the offset that the unit wants next."""
+        request = FileUploadRequest(
+            name=name, off=offset, data=octets, len=length if offset == 0 else None
+        )
+        return self._ask(request, Offset).off
+
+    @property
+    def sending_bytes(self) -> int:
+        """How long a stretch fits a request on this way."""
+        return SERIAL_STRETCH_BYTES if self.way.port is not None else DATAGRAM_STRETCH_BYTES
+
+    def files(self) -> Files:
+        """What the unit has of the files that may be replaced."""
+        return self._ask(FilesRead(), Files)
+
+    def install(self, name: str, sha256: bytes) -> Put:
+        """Has the unit put a file in use that was sent whole; raises RefusedError with its
+        reasons."""
+        return self._ask(InstallWrite(name=name, sha256=sha256), Put, HASH_S)
+
+    def undo(self, name: str) -> Put:
+        """Has the unit put back what was in use before."""
+        return self._ask(UndoWrite(name=name), Put)
+
+    def setting(self, name: str) -> str:
+        """A setting as TOML; the whole configuration for no name."""
+        return self._ask(ReadSettingRequest(name=name), Value).val.decode()
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """Changes a setting and saves it; None takes it out, so that its default holds."""
+        if value is None:
+            self._ask(DeleteSettingRequest(name=name), Nothing)
+        else:
+            self._ask(WriteSettingRequest(name=name, val=value.encode()), Nothing)
+        self._ask(SaveSettingsRequest(), Nothing)
+
+    def restart(self) -> None:
+        """Has the daemon start anew, with what was put in use."""
+        self._ask(ResetWriteRequest(), Nothing)
+
+    def date(self) -> str:
+        """The unit's date in UTC, as ISO 8601."""
+        return self._ask(DateTimeReadRequest(), Date).datetime
+
+    def set_date(self, utc: datetime) -> None:
+        """Sets the unit's battery clock; refused while the satellites give the date."""
+        self._ask(DateTimeWriteRequest(datetime=f"{utc:%Y-%m-%dT%H:%M:%S.%f}"), Nothing)
 
     def _ask(self, request: Request, kind: type[_T], within_s: float = ANSWER_S) -> _T:
         return self._run(lambda: self._exchange(request, kind, within_s))
@@ -382,9 +466,9 @@ def _transport(way: Way) -> SMPTransport:
         from smpclient.transport.udp import SMPUDPTransport  # noqa: PLC0415  # see above
 
         return SMPUDPTransport()
-    from smpclient.transport.serial import SMPSerialTransport  # noqa: PLC0415  # see above
+    from smpclient.transport.serial import BufferSize, SMPSerialTransport  # noqa: PLC0415  # as above
 
-    return SMPSerialTransport(baudrate=way.baud, exclusive=True)
+    return SMPSerialTransport(BufferSize(REQUEST_BYTES), baudrate=way.baud, exclusive=True)
 
 
 def ports() -> list[str]:

@@ -39,7 +39,7 @@ class Session(Struct, frozen=True):
 class Segment(Struct, frozen=True):
     """A segment as the unit's index names it; `sha256` is there for most that are closed."""
 
-    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap$")]
+    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap(\.zst(\.age)?)?$")]
     bytes: Count
     closed: bool
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
@@ -52,6 +52,12 @@ class Boot(Struct, frozen=True):
     segments: tuple[Segment, ...]
 
 
+class LedgerNow(Struct, frozen=True):
+    """How long a unit's ledger is."""
+
+    bytes: Count
+
+
 class Index(Struct, frozen=True):
     """What a unit's journal holds."""
 
@@ -59,6 +65,7 @@ class Index(Struct, frozen=True):
     unit: str
     boots: tuple[Boot, ...]
     public_key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    ledger: LedgerNow | None = None
 
 
 class Nonce(Struct):
@@ -79,6 +86,55 @@ class Packed(Struct):
     len: Count
     raw: Count
     data: bytes
+
+
+class Offset(Struct):
+    off: Count
+
+
+class Length(Struct):
+    len: Count
+
+
+class Nothing(Struct):
+    pass
+
+
+class Date(Struct):
+    datetime: str
+
+
+class Value(Struct):
+    val: bytes
+
+
+class Staged(Struct, frozen=True):
+    """A file that was sent and is not in use yet."""
+
+    name: str
+    len: Count
+
+
+class InUse(Struct, frozen=True):
+    """A file in use; `before` where there is one step back."""
+
+    name: str
+    len: Count
+    before: bool
+
+
+class Files(Struct, frozen=True):
+    """What a unit has of the files that may be replaced."""
+
+    staged: tuple[Staged, ...]
+    installed: tuple[InUse, ...]
+
+
+class Put(Struct, frozen=True):
+    """Where a file lies now, and what its sender should know."""
+
+    path: str
+    notes: tuple[str, ...] = ()
 
 
 class Error(Struct):
@@ -128,3 +184,18 @@ class PackedRead(Ours, ReadRequest):
     name: str
     off: int
     len: int
+
+
+class FilesRead(Ours, ReadRequest):
+    _COMMAND_ID = Command.INSTALL
+
+
+class InstallWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.INSTALL
+    name: str
+    sha256: bytes
+
+
+class UndoWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.UNDO
+    name: str

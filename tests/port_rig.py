@@ -20,7 +20,7 @@ from firmware.link.ways import SerialWay
 from firmware.outputs.feed import Feed
 from firmware.readings import Missing, Press, Reading, Request, Why
 from firmware.requests import Requests
-from firmware.state import State
+from firmware.state import PartSeen, State
 
 PATIENCE_S = 10.0
 NO_FIX = Missing(Why.NO_FIX)
@@ -45,6 +45,9 @@ class Rider:
         self.is_standing = True
         self.speed_mph: float | None = None
         self.notes: list[str] = []
+        self.asked: list[tuple[str, str]] = []
+        self.utc_source = "none"
+        self.parts: tuple[PartSeen, ...] = ()
         self.prompts: list[str] = []
         self._clock = Clock()
         self._requests = Requests()
@@ -65,6 +68,8 @@ class Rider:
                     is_standing=self.is_standing,
                     speed_mph=self.speed_mph,
                     utc=UTC_NOW,
+                    utc_source=self.utc_source,
+                    parts=self.parts,
                     lat_deg=45.123456,
                     prompt=self._requests.prompt,
                     answered=self._requests.answered,
@@ -98,6 +103,7 @@ class Rider:
         assert isinstance(value, Request)
         with self._guard:
             self._requests.take(value, self._clock.mono_s(), NO_FIX, self.is_standing)
+        self.asked.append((value.action, value.argument))
         if value.action == "note":
             self.notes.append(value.argument)
         elif value.action == "prompt":
@@ -112,12 +118,16 @@ class Rider:
 class Rig:
     """The link on a pseudo-terminal, and on UDP where asked, of a journal; a context."""
 
-    def __init__(self, journal: Path, udp: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, journal: Path, udp: tuple[str, int] | None = None, config: Path | None = None
+    ) -> None:
         self._sockets = tempfile.TemporaryDirectory(prefix="sledwarden-test-")
         folder = Path(self._sockets.name)
         self.rider = Rider(folder / "feed.sock")
         self.clock = ShiftedClock()
-        plan = Plan("sled-7", folder / "feed.sock", journal, None, 115_200, udp, None, False)
+        plan = Plan(
+            "sled-7", folder / "feed.sock", journal, None, 115_200, udp, None, False, config
+        )
         self.link = Link(plan, self.clock)
         self.port = FakePort(str(folder / "port"))
         self.is_plugged_again = True

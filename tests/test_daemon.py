@@ -330,3 +330,28 @@ def test_check_reads_the_units_own_configuration() -> None:
     )  # fmt: skip
     assert result.returncode == 0
     assert result.stdout == f"{path}: good; law wi\n"
+
+
+PARKED_WITHOUT_SKY = """# Name: Parked in a barn, its battery clock empty
+# Law: wi
+# Start: 2026-01-15T03:46:00Z
+# Floor: 2025-01-01
+# Shows: a person sets the date that no satellite gives
+0.0   rtc dead
+0.0   engine off
+90.0  end
+"""
+
+
+def test_a_person_may_set_the_date_where_no_satellite_gives_it(tmp_path: Path) -> None:
+    drive = tmp_path / "barn.drive"
+    drive.write_text(PARKED_WITHOUT_SKY)
+    with Daemon(tmp_path, "--simulate", str(drive), "--speed", "8") as daemon:
+        state = daemon.wait_for(lambda state: state.is_standing)
+        assert state.utc is None
+        assert daemon.feed.send("date", "2026-01-17T22:00:00Z")
+        state = daemon.wait_for(lambda state: state.utc is not None)
+        assert state.utc_source == "rtc"
+        assert state.utc is not None
+        assert state.utc.strftime("%Y-%m-%dT%H:%M") in ("2026-01-17T22:00", "2026-01-17T22:01")
+        assert daemon.end() == 0, daemon.log

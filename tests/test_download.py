@@ -21,6 +21,7 @@ from firmware.journal.seal import Verdict
 from firmware.journal.writer import Journal
 from firmware.port.hosts import HostKey, words_of
 from host_tools.archive import Archive, ArchiveError, read_unit
+from host_tools.contact import Contact
 from host_tools.fetching import Download, Result, Watcher
 from host_tools.sled import LostError, RefusedError, Sled, Way
 from host_tools.sled_messages import Identity
@@ -67,7 +68,10 @@ class Seen(Watcher):
 
 def fetch(rig: Rig, into: Path, **how: Any) -> Result:
     how = {"wait_s": 0.0, "hold_s": 0.0} | how
-    return Download(Way(rig.port.port), into, **how).run()
+    watcher = how.pop("watcher", Watcher())
+    on_open = how.pop("on_open", None)
+    contact = Contact(Way(rig.port.port), onlooker=watcher, **how)
+    return Download(contact, into, watcher, on_open).run()
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -127,7 +131,7 @@ def test_udp_brings_the_same(template: Path, tmp_path: Path) -> None:
     host = f"127.0.{os.getpid() % 250}.79"
     with Rig(tmp_path / "journal", (host, 1338)) as rig:
         rig.open()
-        Download(Way(host=host, udp=1338), tmp_path / "rides").run()
+        Download(Contact(Way(host=host, udp=1338)), tmp_path / "rides").run()
     assert tree(tmp_path / "rides" / "sled-7") == tree(tmp_path / "journal")
 
 
@@ -521,7 +525,7 @@ def test_an_enrolled_computer_needs_no_button(rig: Rig, tmp_path: Path) -> None:
 
 def test_nobody_at_the_other_end_is_told_in_words(tmp_path: Path) -> None:
     with pytest.raises(LostError) as lost:
-        Download(Way(str(tmp_path / "no-port")), tmp_path, wait_s=0).run()
+        Download(Contact(Way(str(tmp_path / "no-port")), wait_s=0), tmp_path).run()
     assert str(lost.value).endswith(
         "no-port: can't be opened. Is the cable in, and does no other program hold the port?"
     )

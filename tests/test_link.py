@@ -32,18 +32,17 @@ from smp.file_management import (
 )
 from smp.os_management import (
     DateTimeReadRequest,
-    DateTimeWriteRequest,
     EchoWriteRequest,
     MCUMgrParametersReadRequest,
     OSApplicationInfoReadRequest,
-    ResetWriteRequest,
 )
 
 from firmware import __version__
 from firmware.journal.reader import read
 from firmware.link.door import OPEN_QUESTION, QUESTION_S, QUIET_S, WINDOW_S
 from firmware.link.frames import framed
-from firmware.link.server import MAX_CLIENTS, Way
+from firmware.link.handling import Way
+from firmware.link.server import MAX_CLIENTS
 from firmware.link.ways import DATAGRAM_BYTES, LONGEST_REPLY_BYTES, SerialWay, reply_bytes
 from firmware.port.hosts import HostKey, words_of
 from firmware.port.messages import GROUP, INDEX, Command
@@ -291,7 +290,7 @@ def test_a_unit_without_a_date_says_so(rig: Rig) -> None:
     assert ask(rig, DateTimeReadRequest().BYTES) == {"err": {"group": 0, "rc": 4}}
 
 
-UNKNOWN = [DateTimeWriteRequest(datetime="2020-01-01T00:00:00").BYTES, ResetWriteRequest().BYTES,
+UNKNOWN = [
      ours(99), ours(Command.IDENTITY, op=2), struct.pack("!BBHHBB", 8, 0, 1, 777, 1, 0) + b"\xa0",
      struct.pack("!BBHHBB", 8, 0, 1, 1, 1, 200) + b"\xa0"]  # fmt: skip
 
@@ -510,10 +509,10 @@ def test_the_kinds_of_digest_are_told(opened: Rig) -> None:
     assert told == {"err": {"group": 8, "rc": FS_MGMT_ERR.CHECKSUM_HASH_NOT_FOUND}}
 
 
-def test_no_file_is_taken_and_the_refusal_says_so(opened: Rig, tmp_path: Path) -> None:
+def test_a_port_without_a_configuration_takes_no_file(opened: Rig, tmp_path: Path) -> None:
     before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
     told = ask(opened, FileUploadRequest(off=0, name="/journal/x", data=b"x", len=1).BYTES)
-    words = "this version takes no files: nothing was written."
+    words = "this port was started without --config: it takes nothing."
     assert told == {"rc": MGMT_ERR.ENOTSUP, "rsn": words}
     assert sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
 

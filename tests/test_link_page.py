@@ -10,6 +10,7 @@ from firmware.feed.client import FeedClient
 from firmware.link import door, frames, server, ways
 from firmware.link.door import Door
 from firmware.link.enrolled import Enrolled
+from firmware.link.intake import MAX_STAGED, PACK_BYTES, RESERVE_BYTES
 from firmware.link.server import Server
 from firmware.link.shelf import HASHING_S, Shelf
 from firmware.port.hosts import PROOF_DOMAIN
@@ -35,7 +36,12 @@ def _served(tmp_path: Path) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]
 
 def test_every_command_has_its_row_and_no_other_has(tmp_path: Path) -> None:
     for_all, locked = _served(tmp_path)
-    groups = {0: "The OS group (0)", 8: "The file group (8)", GROUP: "Group 64"}
+    groups = {
+        0: "The OS group (0)",
+        3: "The settings group (3)",
+        8: "The file group (8)",
+        GROUP: "Group 64",
+    }
     told = {
         (group, command) for group, heading in groups.items() for command in _commands_of(heading)
     }
@@ -45,16 +51,18 @@ def test_every_command_has_its_row_and_no_other_has(tmp_path: Path) -> None:
 
 def test_what_needs_an_opened_port_is_what_the_page_says(tmp_path: Path) -> None:
     for_all, locked = _served(tmp_path)
-    assert "0 to 3 are for everybody. 4 and 5 need an opened port." in _section("Group 64")
+    assert "0 to 3 are for everybody. 4 to 7 need an opened port." in _section("Group 64")
     assert {command for group, command in for_all if group == GROUP} == {0, 1, 2, 3}
-    assert {command for group, command in locked if group == GROUP} == {4, 5}
-    assert not {group for group, _ in for_all} & {8}
+    assert {command for group, command in locked if group == GROUP} == {4, 5, 6, 7}
+    assert not {group for group, _ in for_all} & {3, 8}
 
 
 def test_the_figures_of_the_page_are_those_of_the_program() -> None:
     for figure in (
         f"lines of at most {frames.LINE_BYTES} bytes",
         f"at most {ways.DATAGRAM_BYTES:,} bytes",
+        f"the {RESERVE_BYTES // 1_000_000} MB",
+        f"zone pack {PACK_BYTES // 1_000_000_000} GB",
         f"A request is {frames.MAX_MESSAGE_BYTES:,} bytes",
         f"{ways.REPLY_S} s at most, and is {ways.LONGEST_REPLY_BYTES >> 10} KiB",
         f"asks for {door.QUESTION_S:.0f} s",
@@ -72,7 +80,8 @@ def test_the_figures_of_the_page_are_those_of_the_program() -> None:
     assert "for ten minutes" in PAGE
     assert HASHING_S == 0.5
     assert "half a second" in PAGE
-    assert server.BUFFERS == 8
+    assert server.BUFFERS == MAX_STAGED == 8
+    assert "Eight files may wait" in PAGE
     assert "Eight may be under way" in PAGE
     assert door.NONCE_S == 60
     assert "for a minute" in PAGE

@@ -30,6 +30,7 @@ def _cut_again_and_again(kind: str, cuts: int, folder: Path) -> Tally:
 
 
 @in_the_machine
+@pytest.mark.timeout(1800)
 def test_no_power_cut_loses_what_was_promised(tmp_path: Path) -> None:
     tally = _cut_again_and_again("honest", CUTS, tmp_path)
     assert tally.faults == []

@@ -7,6 +7,7 @@ Both ends speak it from here: the unit's side (outputs/feed.py) and whoever list
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +27,7 @@ DEFAULT_PATH = Path("/run/sledwarden/feed.sock")
 MAX_COMMAND_BYTES = 4096
 """The longest line that a client may send, without its end of line."""
 
-ACTIONS = ("acknowledge", "mark", "mode", "race", "test", "prompt", "note", "restart")
+ACTIONS = ("acknowledge", "mark", "mode", "race", "test", "prompt", "note", "restart", "date")
 """All that can be asked of the unit."""
 
 MAX_ARGUMENT_LETTERS = 500
@@ -37,6 +38,7 @@ _FORMS = {  # action -> what its argument must be, for those that have a form; "
     "mode": "NAME on or NAME off, and why",
     "race": "an organizer's token",
     "note": "the text of the note",
+    "date": "a date in UTC, like 2026-01-17T22:00:05Z",
 }
 
 _T = TypeVar("_T")
@@ -175,9 +177,19 @@ def decode_command(line: bytes) -> Request:
         raise CommandError(f"{do}: argument", "takes none.")
     if form and not argument:
         raise CommandError(f"{do}: argument", f"must be {form}.")
+    if do == "date" and _date_of(argument) is None:
+        raise CommandError(f'date: argument = "{argument[:40]}"', f"must be {form}.")
     if do == "mode" and (argument.split()[1:2] or [""])[0] not in ("on", "off"):
         raise CommandError(f'mode: argument = "{argument[:40]}"', f"must be {form}.")
     return Request(do, argument, command.by)
+
+
+def _date_of(text: str) -> datetime | None:
+    try:
+        utc = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return utc if utc.tzinfo is not None else None
 
 
 def _decode(line: bytes, kind: type[_T]) -> _T:

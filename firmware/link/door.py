@@ -137,6 +137,15 @@ class Door:
         if self._feed.send("note", f"the journal is read over {client.name} by {who}", BY):
             client.noted_s = self._clock.mono_s()
 
+    def tell(self, client: Client, what: str) -> None:
+        """Lets the journal know what was changed on the unit, and by whom."""
+        who = "whoever is at the port" if self.left_s > 0.0 else f"the enrolled host {client.host}"
+        self._feed.send("note", f"{what}, over {client.name} by {who}", BY)
+
+    def request(self, action: str, argument: str = "") -> bool:
+        """Asks the unit for something; whether it could be said."""
+        return self._feed.send(action, argument, BY)
+
     def ask(self) -> bool:
         """Puts the question on the glass that opens the window; whether it stands there now."""
         if self.left_s > 0.0:

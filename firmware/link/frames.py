@@ -18,12 +18,13 @@ from smp.exceptions import SMPException
 from smp.file_management import FS_MGMT_ERR
 from smp.header import OP, GroupId, Version
 
+from firmware.port.messages import REQUEST_BYTES
+
 LINE_BYTES = 128
 """The longest line that is sent: SMP's convention."""
 
 MAX_LINE_BYTES = 4096
-MAX_MESSAGE_BYTES = 2048
-"""The longest request that is taken; each is a path and some numbers, or a key and a signature."""
+MAX_MESSAGE_BYTES = REQUEST_BYTES
 
 _HEADER = struct.Struct("!BBHHBB")  # op and version, flags, length, group, sequence, command
 _OP_MASK, _VERSION_SHIFT, _VERSION_MASK = 0b111, 3, 0b11

@@ -28,6 +28,7 @@ from firmware.feed.client import FeedClient
 from firmware.journal import reader
 from firmware.link.door import Door
 from firmware.link.enrolled import Enrolled
+from firmware.link.intake import Intake
 from firmware.link.server import Server
 from firmware.link.shelf import Shelf
 from firmware.link.ways import SerialWay, UdpWay, Wire
@@ -77,6 +78,7 @@ class Plan:
     udp: tuple[str, int] | None
     pty: Path | None
     is_open: bool
+    config: Path | None = None
 
 
 class Link:
@@ -89,7 +91,8 @@ class Link:
         self._feed = FeedClient(plan.feed, clock=clock)
         hosts = reader.beside(plan.journal, "hosts")
         self.door = Door(self._feed, clock, Enrolled(hosts))
-        self.server = Server(self.door, Shelf(plan.journal, plan.unit, clock), plan.unit)
+        intake = None if plan.config is None else Intake(plan.config, plan.journal.parent)
+        self.server = Server(self.door, Shelf(plan.journal, plan.unit, clock), plan.unit, intake)
         self.ways: list[AnyWay] = []
         self._is_ended = False
         if plan.serial is not None:
@@ -221,6 +224,7 @@ def _settle(asked: argparse.Namespace) -> Plan:
         udp,
         asked.pty,
         asked.open,
+        asked.config,
     )
 
 

@@ -6,11 +6,8 @@ import logging
 import platform
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-import msgspec
 from msgspec import Meta, Struct
 from smp.error import MGMT_ERR
 from smp.file_management import FS_MGMT_ERR
@@ -18,11 +15,14 @@ from smp.header import OP, CommandId, GroupId
 from smp.os_management import OS_MGMT_RET_RC
 
 from firmware import __released__, __version__
-from firmware.errors import SledwardenError
+from firmware.errors import ConfigError, LawError, SledwardenError, ZoneError
 from firmware.journal.record import FORMAT
 from firmware.link import frames
 from firmware.link.door import Client, Door
 from firmware.link.frames import Body, GroupRefusal, Refusal, Request, file_refusal
+from firmware.link.handling import ROOM_FOR_NAMES, Handler, Name, Offset, Way, taken
+from firmware.link.intake import STAGING, Intake, IntakeError
+from firmware.link.service import Service, Write, shortened
 from firmware.link.shelf import Shelf
 from firmware.port.hosts import KEY_BYTES, SIGNATURE_BYTES
 from firmware.port.messages import GROUP, PACKED_BYTES, Command
@@ -31,14 +31,11 @@ BUFFERS = 8
 """How many requests a client may have under way: they wait in the line's own buffers."""
 
 MAX_CLIENTS = 32
-_ROOM_FOR_NAMES = 48
-"""What the header and the CBOR around the bytes of an answer take at most."""
 _LEVEL = 6  # zlib's own choice; 4.6 ms for 64 KiB of a journal on the slowest Pi that is fitted
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-Offset = Annotated[int, Meta(ge=0, le=1 << 53)]
 Key = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
 
@@ -55,11 +52,7 @@ class _About(Struct):
     format: str = "s"
 
 
-class _Name(Struct):
-    name: str
-
-
-class _Read(_Name):
+class _Read(Name):
     off: Offset
 
 
@@ -67,7 +60,7 @@ class _ReadPacked(_Read):
     len: Annotated[int, Meta(ge=1)] = PACKED_BYTES
 
 
-class _Hash(_Name):
+class _Hash(Name):
     type: str = "sha256"
     off: Offset = 0
     len: Offset | None = None
@@ -82,26 +75,20 @@ class _Host(_Proof):
     name: Annotated[str, Meta(pattern="^[ -~]{1,64}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """What a way in can carry: the longest message that an answer may be."""
-
-    name: str
-    reply_bytes: int
-
-
 class Server:
     """Answers messages; what it remembers of each client is little and bounded."""
 
-    def __init__(self, door: Door, shelf: Shelf, unit: str) -> None:
+    def __init__(self, door: Door, shelf: Shelf, unit: str, intake: Intake | None = None) -> None:
+        """Without an intake nothing that is brought is taken: no configuration is known."""
         self._door = door
         self._shelf = shelf
         self._unit = unit
+        self._service = Service(door, intake)
         self._clients: OrderedDict[str, Client] = OrderedDict()
         both = OP.READ, OP.WRITE
         os, file = CommandId.OSManagement, CommandId.FileManagement
-        self._open: dict[tuple[int, int, int], _Handler] = {}
-        self._shut: dict[tuple[int, int, int], _Handler] = {}
+        self._open: dict[tuple[int, int, int], Handler] = {}
+        self._shut: dict[tuple[int, int, int], Handler] = {}
         for op in both:
             self._open[GroupId.OS_MANAGEMENT, os.ECHO, op] = self._echo
         self._open |= {
@@ -126,6 +113,7 @@ class Server:
             (GROUP, Command.HOST, OP.WRITE): self._enroll,
             (GROUP, Command.PACKED, OP.READ): self._packed,
         }
+        self._shut |= self._service.handlers
 
     def answer(self, message: bytes, who: str, way: Way) -> bytes | None:
         """The answer to a message of the client of this name; None for what is not answered."""
@@ -139,6 +127,8 @@ class Server:
             return frames.answer(request, self._handle(request, self._client(who), way))
         except Refusal as refusal:
             return frames.refuse(request, refusal)
+        except (IntakeError, ConfigError, LawError, ZoneError) as fault:
+            return frames.refuse(request, Refusal(MGMT_ERR.EINVAL, shortened(f"{fault}")))
         except (OSError, SledwardenError) as fault:
             _log.warning("%s", fault)
             what = fault.strerror if isinstance(fault, OSError) else fault
@@ -147,6 +137,7 @@ class Server:
     def forget(self, who: str) -> None:
         """Ends what a client had opened for itself: its line is gone."""
         self._clients.pop(who, None)
+        self._service.forget(who)
 
     def _client(self, who: str) -> Client:
         client = self._clients.setdefault(who, Client(who))
@@ -174,7 +165,7 @@ class Server:
     # OS group.
 
     def _echo(self, body: Body, _client: Client, _way: Way) -> Body:
-        return {"r": _taken(body, _Echo).d}
+        return {"r": taken(body, _Echo).d}
 
     def _parameters(self, _body: Body, _client: Client, way: Way) -> Body:
         size = min(frames.MAX_MESSAGE_BYTES, way.reply_bytes)
@@ -192,7 +183,7 @@ class Server:
             "i": "sledwarden",
             "o": platform.system(),
         }
-        wanted = _taken(body, _About).format or "s"
+        wanted = taken(body, _About).format or "s"
         if not set(wanted) <= {*words, "a"}:
             raise GroupRefusal(
                 GroupId.OS_MANAGEMENT,
@@ -217,29 +208,38 @@ class Server:
     # File group.
 
     def _download(self, body: Body, client: Client, way: Way) -> Body:
-        wanted = _taken(body, _Read)
+        wanted = taken(body, _Read)
         found = self._shelf.begin(client.name, wanted.name, wanted.off)
         _check_offset(wanted.off, found.length)
-        octets = found.read(wanted.off, way.reply_bytes - _ROOM_FOR_NAMES)
+        octets = found.read(wanted.off, way.reply_bytes - ROOM_FOR_NAMES)
         return {"off": wanted.off, "len": found.length, "data": octets}
 
-    def _upload(self, _body: Body, _client: Client, _way: Way) -> Body:
-        raise Refusal(MGMT_ERR.ENOTSUP, "this version takes no files: nothing was written.")
+    def _upload(self, body: Body, _client: Client, _way: Way) -> Body:
+        sent = taken(body, Write)
+        return {"off": self._service.intake.write(sent.name, sent.off, sent.data, sent.len)}
 
     def _status(self, body: Body, client: Client, _way: Way) -> Body:
-        return {"len": self._shelf.look_up(client.name, _taken(body, _Name).name).length}
+        name = taken(body, Name).name
+        if name.startswith(STAGING):
+            return {"len": self._service.intake.size(name)}
+        return {"len": self._shelf.look_up(client.name, name).length}
 
     def _hash(self, body: Body, client: Client, _way: Way) -> Body:
-        wanted = _taken(body, _Hash)
+        wanted = taken(body, _Hash)
         if wanted.type not in ("crc32", "sha256"):
             words = f"type = {wanted.type[:20]!r}: must be crc32 or sha256."
             raise file_refusal(FS_MGMT_ERR.CHECKSUM_HASH_NOT_FOUND, words)
-        found = self._shelf.look_up(client.name, wanted.name)
-        _check_offset(wanted.off, found.length)
-        count = found.length - wanted.off
+        is_staged = wanted.name.startswith(STAGING)
+        found = None if is_staged else self._shelf.look_up(client.name, wanted.name)
+        length = self._service.intake.size(wanted.name) if found is None else found.length
+        _check_offset(wanted.off, length)
+        count = length - wanted.off
         if wanted.len is not None:
             count = min(count, wanted.len)
-        output = self._shelf.digest(found, wanted.type, wanted.off, count)
+        if found is not None:
+            output = self._shelf.digest(found, wanted.type, wanted.off, count)
+        else:
+            output = self._service.intake.digest(wanted.name, wanted.type, wanted.off, count)
         offset = {"off": wanted.off} if wanted.off else {}
         return {"type": wanted.type, **offset, "len": count, "output": output}
 
@@ -289,7 +289,7 @@ class Server:
             "left_s": round(self._door.left_s),
         }
         if "key" in body:
-            told["enrolled"] = self._door.is_enrolled(_taken(body, _KeyAlone).key)
+            told["enrolled"] = self._door.is_enrolled(taken(body, _KeyAlone).key)
         return told
 
     def _ask(self, _body: Body, client: Client, way: Way) -> Body:
@@ -301,14 +301,14 @@ class Server:
         return {"nonce": self._door.challenge(client)}
 
     def _prove(self, body: Body, client: Client, way: Way) -> Body:
-        proof = _taken(body, _Proof)
+        proof = taken(body, _Proof)
         words = self._door.prove(client, proof.key, proof.signature, self._shelf.owner.public_key)
         if words:
             raise Refusal(MGMT_ERR.EACCESSDENIED, words)
         return self._session({}, client, way)
 
     def _enroll(self, body: Body, client: Client, _way: Way) -> Body:
-        host = _taken(body, _Host)
+        host = taken(body, _Host)
         words, why = self._door.enroll(
             client, host.key, host.name, host.signature, self._shelf.owner.public_key
         )
@@ -318,11 +318,11 @@ class Server:
 
     def _packed(self, body: Body, client: Client, way: Way) -> Body:
         """A stretch of a file, deflated by itself, so that any one can be asked for again."""
-        wanted = _taken(body, _ReadPacked)
+        wanted = taken(body, _ReadPacked)
         found = self._shelf.begin(client.name, wanted.name, wanted.off)
         _check_offset(wanted.off, found.length)
         octets = found.read(wanted.off, min(wanted.len, PACKED_BYTES))
-        room = way.reply_bytes - _ROOM_FOR_NAMES
+        room = way.reply_bytes - ROOM_FOR_NAMES
         packed = zlib.compress(octets, _LEVEL)
         while len(packed) > room:
             # as much less as it is too long, and a little for what is lost on a shorter stretch
@@ -331,19 +331,8 @@ class Server:
         return {"off": wanted.off, "len": found.length, "raw": len(octets), "data": packed}
 
 
-_Handler = Callable[[Body, Client, Way], Body]
-
-
 class _KeyAlone(Struct):
     key: Key
-
-
-def _taken(body: Body, kind: type[_T]) -> _T:
-    """What a request says, as it must be; raises a refusal that says what it must be."""
-    try:
-        return msgspec.convert(body, kind)
-    except (msgspec.ValidationError, RecursionError) as fault:
-        raise Refusal(MGMT_ERR.EINVAL, f"{fault}") from fault
 
 
 def _check_offset(offset: int, length: int) -> None:

@@ -16,7 +16,8 @@ from typing import Protocol
 from firmware.clock import Clock
 from firmware.errors import BusError, SledwardenError
 from firmware.link import frames
-from firmware.link.server import Server, Way
+from firmware.link.handling import Way
+from firmware.link.server import Server
 
 DATAGRAM_BYTES = 1452
 """An Ethernet frame's 1,500 less the headers of IPv6 and UDP: nothing is cut up on its way."""

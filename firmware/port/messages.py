@@ -13,6 +13,9 @@ GROUP = 64
 INDEX = "/journal/index.json"
 INDEX_FORMAT = 1
 
+REQUEST_BYTES = 2048
+"""The longest request that a unit takes."""
+
 PACKED_BYTES = 1 << 16
 """The longest stretch of a file that one packed answer holds."""
 
@@ -26,3 +29,5 @@ class Command(IntEnum):
     PROOF = 3
     HOST = 4
     PACKED = 5
+    INSTALL = 6
+    UNDO = 7

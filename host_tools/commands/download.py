@@ -19,12 +19,13 @@ from rich.progress import (
 )
 
 from firmware.clock import Clock
-from firmware.errors import UsageError
 from firmware.port.hosts import HostKey, words_of
 from host_tools.archive import Wanted
-from host_tools.fetching import POLL_S, Download, Result, Watcher
-from host_tools.sled import UDP_PORT, LostError, RefusedError, Sled, Way, ports
-from host_tools.sled_messages import Identity, Session
+from host_tools.contact import POLL_S, Contact
+from host_tools.fetching import Download, Result, Watcher
+from host_tools.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.sled import RefusedError, Sled
+from host_tools.sled_messages import Identity
 
 ARCHIVE = Path("rides")
 ENROLL_S = 60.0
@@ -34,16 +35,10 @@ app = typer.Typer(rich_markup_mode="rich")
 
 @app.command()
 def download(
-    port: Annotated[
-        str | None, typer.Option(help="The serial port of the unit, like /dev/ttyACM0 or COM3.")
-    ] = None,
-    udp: Annotated[
-        str | None, typer.Option(metavar="HOST[:PORT]", help="The unit's address, for UDP.")
-    ] = None,
+    port: Port = None,
+    udp: Udp = None,
     into: Annotated[Path, typer.Option(file_okay=False, help="The archive.")] = ARCHIVE,
-    baud: Annotated[
-        int, typer.Option(min=1200, help="Bits a second on a serial line; USB has no such pace.")
-    ] = 115_200,
+    baud: Baud = 115_200,
     wait: Annotated[
         float, typer.Option(min=0, help="Wait so many seconds for a cable that was pulled.")
     ] = 30.0,
@@ -51,9 +46,7 @@ def download(
         bool,
         typer.Option("--enroll", help="Enrol this computer, so that later it needs no button."),
     ] = False,
-    key: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="This computer's key; made by --enroll.")
-    ] = None,
+    key: KeyFile = None,
 ) -> None:
     """Downloads what is new of a unit's journal, over a cable or UDP.
 
@@ -66,8 +59,8 @@ def download(
     Every segment's SHA-256 is checked. A unit that shows less than the archive has seen, or another
     key, is refused. The unit's own data stays as it is.
     """
-    way = _way(port, udp, baud)
-    path = key or Path(typer.get_app_dir("sledwarden")) / "host.key"
+    way = way_of(port, udp, baud)
+    path = key or key_path()
     host_key = HostKey.load(path)
     if enroll and host_key is None:
         host_key = HostKey.make(path)
@@ -81,17 +74,16 @@ def download(
 
     begun_s = clock.mono_s()
     with watcher:
-        result = Download(
-            way, into, host_key, wait_s=wait, watcher=watcher, on_open=enrol_first
-        ).run()
+        contact = Contact(way, host_key, wait_s=wait, onlooker=watcher, clock=clock)
+        result = Download(contact, into, watcher, on_open=enrol_first).run()
     typer.echo(_told(result, clock.mono_s() - begun_s))
 
 
-class Shown(Watcher):
+class Shown(Said, Watcher):
     """Shows a download where a person looks on; where none does, says only what they must do."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        super().__init__(console)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -103,22 +95,12 @@ class Shown(Watcher):
             disable=not console.is_terminal,
         )
         self._task: TaskID | None = None
-        self._said = ""
 
     def __enter__(self) -> Shown:
         return self
 
     def __exit__(self, *_fault: object) -> None:
         self._bar.stop()
-
-    def opening(self, session: Session) -> None:
-        if session.asking:
-            self._say("Hold the rider's button for two seconds: the unit's glass asks for it.")
-        elif session.why:
-            self._say(f"Waiting: {session.why}")
-
-    def lost(self, fault: LostError, left_s: float) -> None:
-        self._say(f"{fault} Waiting for it: {left_s:.0f} s.", once=str(fault))
 
     def planned(self, wanted: list[Wanted], here: int) -> None:
         del here  # told at the end
@@ -127,7 +109,7 @@ class Shown(Watcher):
             self._bar.start()
 
     def began(self, wanted: Wanted, size: int) -> None:
-        self._said = ""
+        self.forget()
         if self._task is not None:
             self._bar.update(self._task, description=wanted.name)
             self._bar.advance(self._task, size)
@@ -135,34 +117,6 @@ class Shown(Watcher):
     def came(self, count: int) -> None:
         if self._task is not None:
             self._bar.advance(self._task, count)
-
-    def _say(self, words: str, once: str = "") -> None:
-        if (once or words) != self._said:
-            self._said = once or words
-            self._console.print(words)
-
-
-def _way(port: str | None, udp: str | None, baud: int) -> Way:
-    if port is not None and udp is not None:
-        raise typer.BadParameter("must be one of --port and --udp, not both.")
-    if udp is not None:
-        host, colon, number = udp.rpartition(":")
-        if not colon or host.endswith(":") or "]" in number:  # no port, or a bare IPv6 address
-            return Way(host=udp.strip("[]"), udp=UDP_PORT)
-        if not number.isdecimal() or not 0 < int(number) < 65536:
-            raise typer.BadParameter(f"--udp {udp}: must be an address, or an address:port.")
-        return Way(host=host.strip("[]"), udp=int(number))
-    if port is not None:
-        return Way(port, baud=baud)
-    found = ports()
-    if len(found) != 1:
-        there = f"there are {', '.join(found)}" if found else "no USB serial port is there"
-        raise UsageError(
-            "--port",
-            f"is missing, and {there}: the unit's port or --udp was expected.",
-            "Plug the unit in, or name it: sledwarden download --port /dev/ttyACM0",
-        )
-    return Way(found[0], baud=baud)
 
 
 def _enroll(sled: Sled, key: HostKey, identity: Identity, clock: Clock, console: Console) -> None:

@@ -1,0 +1,239 @@
+"""`sledwarden service`: what a workshop changes on a unit, over its port: files, settings, date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from firmware.clock import Clock
+from firmware.errors import UsageError
+from firmware.port.hosts import HostKey
+from host_tools.bringing import Brought, bring
+from host_tools.contact import Contact
+from host_tools.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.sled import Sled
+
+AT_NEXT_START = "The unit takes it at its next start: sledwarden service restart"
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+
+@app.callback()
+def service() -> None:
+    """Changes a unit over its service port: files, single settings, the date; starts it anew.
+
+    The sled must stand, and its rider's button opens the port, as for a download. Each change is
+    checked by the unit before anything is touched, keeps one step back, and stands in its journal.
+
+    For example: [bold]sledwarden service upload vilas.gpkg --port /dev/ttyACM0[/bold]
+    """
+
+
+@app.command()
+def upload(
+    files: Annotated[
+        list[Path], typer.Argument(help="Zone packs (.gpkg), law packs, a configuration (.toml).")
+    ],
+    name: Annotated[
+        str, typer.Option("--as", help="The name on the unit, where it is another; of one file.")
+    ] = "",
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Wait so many seconds for a cable that was pulled.")
+    ] = 30.0,
+    key: KeyFile = None,
+) -> None:
+    """Brings files to a unit, which checks them and puts them in use at its next start.
+
+    A file named as the unit's configuration (sledwarden.toml) is one, another .toml a law pack. It
+    goes on where a pulled cable left it, and is refused, with the reasons, if the unit's daemon
+    would not start with it.
+
+    For example: [bold]sledwarden service upload sledwarden.toml vilas.gpkg[/bold]
+    """
+    if name and len(files) != 1:
+        raise UsageError("--as", f"{name}: names one file, and {len(files)} were given.")
+    brought = [Brought.of(path, name) for path in files]
+    console = Console(stderr=True, highlight=False)
+    with _contact(port, udp, baud, key, wait, console) as contact, _bar(console) as bar:
+        for one in brought:
+            task = bar.add_task(one.name, total=one.size_bytes)
+            put = bring(contact, one, _shown(bar, task))
+            typer.echo(f"{one.name}: in use as {put.path} ({one.size_bytes:,} bytes).")
+            for note in put.notes:
+                typer.echo(f"  {note}")
+    typer.echo(AT_NEXT_START)
+
+
+@app.command()
+def files(
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
+) -> None:
+    """Lists the files of a unit that may be replaced, and what was sent and is not in use.
+
+    For example: [bold]sledwarden service files --json[/bold]
+    """
+    with _sled(port, udp, baud, key) as sled:
+        found = sled.files()
+    rows = [
+        *({"name": one.name, "bytes": one.len, "in_use": True, "before": one.before}
+          for one in found.installed),
+        *({"name": one.name, "bytes": one.len, "in_use": False, "before": False}
+          for one in found.staged),
+    ]  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    table = Table("file", "bytes", "in use", "one step back")
+    for row in rows:
+        marks = ("yes" if row["in_use"] else "sent", "yes" if row["before"] else "")
+        table.add_row(str(row["name"]), f"{row['bytes']:,}", *marks)
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def undo(
+    name: Annotated[str, typer.Argument(help="The file, as `sledwarden service files` names it.")],
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+) -> None:
+    """Puts back what a file of a unit was before; a second time, what it is now.
+
+    For example: [bold]sledwarden service undo sledwarden.toml[/bold]
+    """
+    with _sled(port, udp, baud, key) as sled:
+        put = sled.undo(name)
+    typer.echo(f"{name}: put back as it was before, {put.path}.")
+    typer.echo(AT_NEXT_START)
+
+
+@app.command()
+def setting(
+    name: Annotated[str, typer.Argument(help="SECTION.KEY, or a section.")],
+    value: Annotated[str | None, typer.Argument(help="A TOML value to set.")] = None,
+    unset: Annotated[
+        bool, typer.Option("--unset", help="Take it out: its default holds again.")
+    ] = False,
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Shows a setting of a unit, or changes it in its configuration.
+
+    A change is checked as the whole file is, and keeps the file's comments and one step back.
+
+    For example: [bold]sledwarden service setting gps.baud 115200[/bold]
+    """
+    if unset and value is not None:
+        raise UsageError("--unset", f"takes {name} out, and a value was given.")
+    is_change = unset or value is not None
+    with _sled(port, udp, baud, key) as sled:
+        if is_change:
+            sled.set_setting(name, value)
+        told = sled.setting(name) if not unset else ""
+    if as_json:
+        typer.echo(json.dumps({"name": name, "value": told, "changed": is_change}))
+        return
+    typer.echo(f"{name} = {told}" if told else f"{name}: taken out.")
+    if is_change:
+        typer.echo(AT_NEXT_START)
+
+
+@app.command()
+def restart(
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+) -> None:
+    """Has a unit's daemon start anew, with what was put in use; only while the sled stands.
+
+    For example: [bold]sledwarden service restart --port /dev/ttyACM0[/bold]
+    """
+    with _sled(port, udp, baud, key) as sled:
+        sled.restart()
+    typer.echo("The unit starts anew; the port is shut until its button is held again.")
+
+
+@app.command()
+def date(
+    is_set: Annotated[
+        bool, typer.Option("--set", help="Set the battery clock to this computer's date.")
+    ] = False,
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+) -> None:
+    """Shows the date of a unit, or sets its battery clock where the satellites give none.
+
+    For example: [bold]sledwarden service date --set[/bold]
+    """
+    with _sled(port, udp, baud, key) as sled:
+        if is_set:
+            now = Clock().system_utc()
+            sled.set_date(now)
+            typer.echo(f"The battery clock is set to {now:%Y-%m-%dT%H:%M:%SZ}.")
+        else:
+            typer.echo(f"{sled.date()}Z")
+
+
+@contextmanager
+def _contact(
+    port: str | None, udp: str | None, baud: int, key: Path | None, wait_s: float, console: Console
+) -> Iterator[Contact]:
+    host_key = HostKey.load(key or key_path())
+    contact = Contact(way_of(port, udp, baud), host_key, wait_s, onlooker=Said(console))
+    try:
+        contact.opened()
+        yield contact
+    finally:
+        contact.leave()
+
+
+@contextmanager
+def _sled(port: str | None, udp: str | None, baud: int, key: Path | None) -> Iterator[Sled]:
+    console = Console(stderr=True, highlight=False)
+    with _contact(port, udp, baud, key, 0.0, console) as contact:
+        yield contact.patiently(lambda sled: sled)
+
+
+def _shown(bar: Progress, task: TaskID) -> Callable[[int], None]:
+    return lambda offset: bar.update(task, completed=offset)
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
