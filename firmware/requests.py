@@ -11,14 +11,15 @@ import math
 import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from firmware.law import MODES
 from firmware.maps.zones import Nearby
+from firmware.marks import Asked, MarkError, Marks, asked
 from firmware.modes import ModeOn, by_token, watched
 from firmware.race_token import TokenError
-from firmware.readings import Feature, Fix, Missing, Press, Request, Surroundings
+from firmware.readings import Fix, Missing, Press, Request
 
 PROMPT_S = 8.0
 QUESTION_S = 60.0
@@ -26,12 +27,14 @@ QUESTION_S = 60.0
 LINE_LETTERS = 16
 TEST_S = 3.0
 
-PERSON_S = 600.0
-SHANTY_S = 72 * 3600.0
 SECOND_HOLD_S = 5.0
 """A second hold so soon after the first turns the marked person into a shanty."""
 
-MARK_REACH_M = 2000.0
+DATE_SLACK = timedelta(seconds=2)
+
+BUTTON = "button"
+KEPT = "kept marks"
+"""Who marked: the rider by the button, or the unit itself what it kept over a restart."""
 
 
 class Effect(Enum):
@@ -43,11 +46,13 @@ class Effect(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    feature: Feature
-    place: tuple[float, float]
-    made_s: float
-    expires_s: float
+class Report:
+    """What a rider says is wrong on the map: the feature's id and why, when, and who says so."""
+
+    id: str
+    why: str
+    utc: datetime | None = None
+    by: str = ""
 
 
 @dataclass(slots=True)
@@ -62,14 +67,17 @@ class Requests:
     modes: frozenset[str] = frozenset()
     unit: str = ""
     organizers: Collection[str] = frozenset()
-    marks: Nearby | None = None
+    marked: Marks = field(default_factory=Marks)
+    reports: list[Report] = field(default_factory=list)
     prompt: str = ""
     answered: str = ""
     answered_s: float | None = None
     _is_question: bool = False
     _prompt_ends_s: float = math.inf
     _test_ends_s: float = -math.inf
-    _marks: list[_Mark] = field(default_factory=list)
+    _utc: datetime | None = None
+    _held: tuple[float, str] | None = None
+    _began: datetime | None = None
     _on: dict[str, ModeOn] = field(default_factory=dict)
 
     def take(
@@ -84,13 +92,18 @@ class Requests:
 
         `utc` is the satellites' date, absent while they have given none.
         """
+        self._utc = utc
         if isinstance(value, Press):
             return self._pressed(value, at_s, fix)
         match value.action:
             case "acknowledge":
                 return Effect.ACKNOWLEDGE
             case "mark":
-                return self._mark(value.argument or "person", at_s, fix)
+                return self._mark(value, at_s, fix)
+            case "unmark":
+                return self._unmark(value.argument, at_s)
+            case "report":
+                return self._report(value, at_s)
             case "mode":
                 return self._set_mode(value, at_s, is_standing)
             case "race":
@@ -103,6 +116,21 @@ class Requests:
                 words = "\n".join(textwrap.wrap(value.argument, LINE_LETTERS)[:2])
                 self._show(words, at_s + QUESTION_S, is_question=words != "")
         return Effect.NOTHING
+
+    @property
+    def marks(self) -> Nearby | None:
+        """The map of the rider's own marks; None where there are none."""
+        return self.marked.chart
+
+    def _date_marks(self, utc: datetime | None, at_s: float) -> Effect:
+        """Follows the date where it became known or has moved: a mark may be over by it."""
+        if utc is None:
+            return Effect.NOTHING
+        began = utc - timedelta(seconds=at_s)
+        if self._began is not None and abs(began - self._began) <= DATE_SLACK:
+            return Effect.NOTHING
+        self._began = began
+        return Effect.JUDGE_AGAIN if self.marked.take_date(utc, at_s) else Effect.NOTHING
 
     @property
     def lifts(self) -> Mapping[str, str]:
@@ -120,8 +148,9 @@ class Requests:
         return tuple(self._on.get(mode, ModeOn(mode)).words for mode in sorted(self.modes))
 
     def watch(self, fix: Fix | Missing, utc: datetime | None, at_s: float) -> Effect:
-        """Looks whether a race that was proven is still held here; says where that changes."""
-        effect = Effect.NOTHING
+        """Looks whether a race that was proven is still held here, and says where that changes; and
+        whether a mark has ended by the date."""
+        effect = self._date_marks(utc, at_s)
         for mode, on in list(self._on.items()):
             if on.token is None:
                 continue
@@ -146,7 +175,7 @@ class Requests:
 
     def due_s(self, at_s: float) -> float:
         """The next instant after `at_s` at which a prompt, a test or a mark ends."""
-        ends = [self._prompt_ends_s, self._test_ends_s, *(one.expires_s for one in self._marks)]
+        ends = [self._prompt_ends_s, self._test_ends_s, self.marked.due_s()]
         ends += [one.ends_s for one in self._on.values()]
         return min((end for end in ends if end > at_s), default=math.inf)
 
@@ -155,9 +184,7 @@ class Requests:
         if at_s >= self._prompt_ends_s:
             self._show("", math.inf)
         effect = Effect.NOTHING
-        if any(one.expires_s <= at_s for one in self._marks):
-            self._marks = [one for one in self._marks if one.expires_s > at_s]
-            self._chart()
+        if self.marked.pass_time(at_s):
             effect = Effect.JUDGE_AGAIN
         for mode in [mode for mode, on in self._on.items() if on.ends_s <= at_s]:
             self._end_by_time(mode, at_s)
@@ -171,41 +198,52 @@ class Requests:
             self.answered, self.answered_s = self.prompt, at_s
             self._show("", math.inf)
             return Effect.NOTHING
-        last = self._marks[-1] if self._marks else None
-        if (
-            last is not None
-            and last.feature.kind == "person"
-            and at_s - last.made_s <= SECOND_HOLD_S
-        ):
-            self._marks.pop()
-            return self._mark_at("shanty", at_s, last.place)  # the first hold's place is meant
-        return self._mark("person", at_s, fix)
-
-    def _mark(self, kind: str, at_s: float, fix: Fix | Missing) -> Effect:
-        if kind not in ("person", "shanty"):
-            return self._refuse("MARK PERSON\nOR SHANTY", at_s)
+        held, self._held = self._held, None
+        if held is not None and at_s - held[0] <= SECOND_HOLD_S:
+            mark = self.marked.take_away(held[1])
+            if mark is not None:  # the first hold's place is meant
+                place = (mark.lat_deg, mark.lon_deg)
+                return self._put(Asked("shanty", place, id=mark.id), at_s, fix, BUTTON)
         if isinstance(fix, Missing):
             return self._refuse("NO GPS FIX\nNOT MARKED", at_s)
-        return self._mark_at(kind, at_s, (fix.lat_deg, fix.lon_deg))
+        effect = self._put(Asked("person"), at_s, fix, BUTTON)
+        self._held = (at_s, self.marked.standing()[-1].id)
+        return effect
 
-    def _mark_at(self, kind: str, at_s: float, place: tuple[float, float]) -> Effect:
-        corner = (place[1], place[0])
-        name = f"mark-{at_s:.1f}"
-        feature = Feature(kind, name, "marked by the rider", "point", ((corner,),))
-        life_s = PERSON_S if kind == "person" else SHANTY_S
-        self._marks.append(_Mark(feature, place, at_s, at_s + life_s))
-        self._chart()
-        self._show(f"{kind.upper()}\nMARKED HERE", at_s + PROMPT_S)
+    def _mark(self, request: Request, at_s: float, fix: Fix | Missing) -> Effect:
+        try:
+            wanted = asked(request.argument)
+        except MarkError:
+            return self._refuse("MARK PERSON\nOR SHANTY", at_s)
+        if wanted.place is None and isinstance(fix, Missing):
+            return self._refuse("NO GPS FIX\nNOT MARKED", at_s)
+        return self._put(wanted, at_s, fix, request.by)
+
+    def _put(self, wanted: Asked, at_s: float, fix: Fix | Missing, by: str) -> Effect:
+        here = (0.0, 0.0) if isinstance(fix, Missing) else (fix.lat_deg, fix.lon_deg)
+        mark = self.marked.put(wanted, here, at_s, self._utc, by)
+        if mark is None:
+            return Effect.NOTHING  # one that was kept over a restart and is over by now
+        if by != KEPT:  # what was kept is no news to the rider
+            where = "MARKED HERE" if by == BUTTON or wanted.place is None else "MARKED"
+            self._show(f"{wanted.kind.upper()}\n{where}", at_s + PROMPT_S)
         return Effect.JUDGE_AGAIN
 
-    def _chart(self) -> None:
-        """Draws the marks as a map of their own, about the newest of them."""
-        if not self._marks:
-            self.marks = None
-            return
-        lat_deg, lon_deg = self._marks[-1].place
-        features = tuple(one.feature for one in self._marks)
-        self.marks = Nearby(Surroundings(lat_deg, lon_deg, MARK_REACH_M, features))
+    def _unmark(self, ident: str, at_s: float) -> Effect:
+        gone = self.marked.take_away(ident)
+        if gone is None:
+            return self._refuse("NO SUCH MARK", at_s)
+        self._show(f"{gone.kind.upper()}\nMARK REMOVED", at_s + PROMPT_S)
+        return Effect.JUDGE_AGAIN
+
+    def _report(self, request: Request, at_s: float) -> Effect:
+        """Keeps what the rider says is wrong on the map; it goes on to warn."""
+        ident, _, why = request.argument.partition(" ")
+        if not ident or not why.strip():
+            return self._refuse("SAY WHAT IS\nWRONG, AND WHY", at_s)
+        self.reports.append(Report(ident, why.strip(), self._utc, request.by))
+        self._show("REPORT KEPT\nIT STILL WARNS", at_s + PROMPT_S)
+        return Effect.NOTHING
 
     def _set_mode(self, request: Request, at_s: float, is_standing: bool) -> Effect:
         name, _, rest = request.argument.partition(" ")
