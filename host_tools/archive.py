@@ -2,7 +2,9 @@
 
     DIR/UNIT/unit.json                   the key first seen, and the last head: every segment that
                                          was downloaded, with its length and digest
+    DIR/UNIT/ledger.jsonl                the unit's ledger as it was then
     DIR/UNIT/BOOT/SEGMENT.mcap           a segment; of one that grew, what was safe then
+    DIR/UNIT/BOOT/SEGMENT.mcap.zst       one that the unit had stored
     DIR/UNIT/BOOT/SEGMENT.mcap.part      one that is under way
 
 A file is put in place whole or not at all. What a unit shows is held against what was seen of it:
@@ -17,7 +19,7 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +28,11 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct, structs
 
-from firmware.errors import SledwardenError
+from firmware.errors import JournalError, SledwardenError
+from firmware.journal import stored
+from firmware.journal.folder import LEDGER, segment_name
+from firmware.journal.ledger import Ledger
+from firmware.journal.ledger import check as check_ledger
 from firmware.journal.seal import fingerprint
 from host_tools.sled_messages import Identity, Index, Segment
 
@@ -58,6 +64,7 @@ class UnitFile(Struct, frozen=True):
     first_seen: str = ""
     last_download: str = ""
     segments: dict[str, Seen] = {}
+    ledger: Seen | None = None
 
     @property
     def boots(self) -> list[str]:
@@ -70,11 +77,16 @@ class UnitFile(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A segment that is to be fetched: `name` is "BOOT/SEGMENT.mcap"."""
+    """A segment that is to be fetched: `name` is "BOOT/SEGMENT.mcap".
+
+    `seen` is what is known of that file; `before` names what is known of the segment as it was
+    before the unit stored it, under another name.
+    """
 
     name: str
     segment: Segment
     seen: Seen | None = None
+    before: str = ""
 
     @property
     def remote(self) -> str:
@@ -138,16 +150,31 @@ class Archive:
             )
         return known
 
-    def compare(self, index: Index) -> list[Wanted]:
-        """What of a unit's index is new; raises ArchiveError where it shows less than was seen."""
+    def compare(self, index: Index, told: Ledger | None = None) -> list[Wanted]:
+        """What of a unit's index is new; raises ArchiveError where it shows less than was seen.
+
+        What the ledger tells of as deleted is not missed. A segment that the unit has stored since
+        is the same one under another name.
+        """
         shown = {f"{boot.name}/{one.name}": one for boot in index.boots for one in boot.segments}
+        named = {segment_name(name): name for name in shown}
+        deleted = _deleted(told)
         for name, seen in sorted(self.known.segments.items()):
-            what = _less(shown.get(name), seen)
+            now = named.get(segment_name(name))
+            if now is None and segment_name(name) in deleted:
+                continue
+            what = _less(shown.get(now or ""), seen) if now in (None, name) else _back(name, now)
             if what:
                 raise self._rolled_back(f"{name} {what}")
+        had_as = {segment_name(name): name for name in self.known.segments}
         wanted = []
         for name, segment in sorted(shown.items()):
-            had = self.known.segments.get(name)
+            before = had_as.get(segment_name(name), name)
+            had = self.known.segments.get(before)
+            if before != name and had is not None:
+                if not had.closed or not self._has(before, had):
+                    wanted.append(Wanted(name, segment, before=before))
+                continue
             is_here = had is not None and had.bytes == segment.bytes and self._has(name, had)
             if segment.bytes and not is_here:
                 wanted.append(Wanted(name, segment, had))
@@ -187,13 +214,70 @@ class Archive:
     def finish(self, part: Part, *, is_closed: bool) -> None:
         """Puts a segment that is complete and right in its place, and remembers it."""
         path = self.folder / part.wanted.name
+        if part.wanted.before:
+            self._check_before(part, path)
         with words(path):
             part.file.flush()
             os.fsync(part.file.fileno())
             part.close()
             part.path.rename(path)
             _sync(path.parent)
-        self._keep(part.wanted.name, Seen(part.size, part.digest, is_closed))
+        self._keep(part.wanted.name, Seen(part.size, part.digest, is_closed), part.wanted.before)
+        if part.wanted.before:
+            with words(path):
+                (self.folder / part.wanted.before).unlink(missing_ok=True)
+
+    def _check_before(self, part: Part, path: Path) -> None:
+        """Raises ArchiveError where a stored segment does not begin as it did before it was."""
+        seen = self.known.segments[part.wanted.before]
+        if path.name.endswith(stored.LOCKED):
+            return  # only its owner can tell
+        with words(part.path):
+            octets = part.path.read_bytes()
+        try:
+            raw = stored.sealed_bytes(octets, path)
+        except JournalError as fault:
+            raise ArchiveError(fault.where, fault.what, fault.advice) from fault
+        if hashlib.sha256(raw[: seen.bytes]).hexdigest() != seen.sha256:
+            part.path.unlink()
+            raise self._rolled_back(f"{part.wanted.name} does not begin as it did")
+
+    def ledger_file(self) -> bytes:
+        """The ledger as it was last downloaded; empty where there is none."""
+        with words(self.folder / LEDGER):
+            try:
+                return (self.folder / LEDGER).read_bytes()
+            except FileNotFoundError:
+                return b""
+
+    def check_ledger(self, now_bytes: int, digest: Callable[[int], str]) -> None:
+        """Raises ArchiveError where the unit's ledger is not the one that was seen, or less of it.
+
+        `digest` asks the unit for the SHA-256 of its ledger's first bytes.
+        """
+        seen = self.known.ledger
+        if seen is None:
+            return
+        if now_bytes < seen.bytes:
+            raise self._rolled_back(f"its ledger has {now_bytes} bytes, and had {seen.bytes}")
+        if digest(seen.bytes) != seen.sha256:
+            raise self._rolled_back("its ledger does not begin as it did")
+
+    def keep_ledger(self, content: bytes) -> Ledger:
+        """Puts the unit's ledger in its place, and gives back what it tells."""
+        path = self.folder / LEDGER
+        beside = path.with_name(f"{LEDGER}.new")
+        with words(path):
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.rename(path)
+            _sync(self.folder)
+        seen = Seen(len(content), hashlib.sha256(content).hexdigest())
+        self.known = structs.replace(self.known, ledger=seen)
+        self._write()
+        return check_ledger(content, self.known.public_key)
 
     def check_digest(self, name: str, seen: Seen, digest: str) -> None:
         """Raises ArchiveError where the unit has another content in a segment than was seen."""
@@ -210,8 +294,9 @@ class Archive:
         self.known = structs.replace(self.known, last_download=self._now)
         self._write()
 
-    def _keep(self, name: str, seen: Seen) -> None:
+    def _keep(self, name: str, seen: Seen, before: str = "") -> None:
         segments = dict(sorted((self.known.segments | {name: seen}).items()))
+        segments.pop(before, None)
         self.known = structs.replace(self.known, segments=segments, last_download=self._now)
         self._write()
 
@@ -357,6 +442,19 @@ def _less(shown: Segment | None, seen: Seen) -> str:
     if seen.closed and shown.sha256 and shown.sha256 != seen.sha256:
         return "has another SHA-256 than it had"
     return ""
+
+
+def _back(name: str, now: str) -> str:
+    """How a segment went back from how it was stored, in words; empty where it did not."""
+    return "" if len(now) > len(name) else f"is {Path(now).name} again"
+
+
+def _deleted(told: Ledger | None) -> set[str]:
+    """The segments that a good ledger tells of as deleted, by the names they were sealed under."""
+    if told is None or told.fault is not None:
+        return set()
+    lines, graves = told.segments(), told.tombstones()
+    return {segment_name(lines[at].stored) for at in graves if at in lines}
 
 
 def _sync(folder: Path) -> None:

@@ -10,7 +10,9 @@ from journal_samples import journal_in, put_all, ride, torn, written
 
 from firmware.journal import seal
 from firmware.journal.folder import Storage
+from firmware.journal.keeper import Keeper
 from firmware.journal.listing import Listing, Owner, open_plain
+from firmware.journal.seal import Key
 
 
 class Synced(Storage):
@@ -138,3 +140,31 @@ def test_a_link_is_not_opened(tmp_path: Path) -> None:
         open_plain(link)
     with pytest.raises(FileNotFoundError):
         open_plain(one.path.with_name("000003.mcap"))
+
+
+def test_what_is_stored_is_listed_under_its_name_and_the_ledger_to_its_last_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal"
+    written(path)
+    key = seal.check(path).public_key
+    assert Listing(path).ledger() is None
+    keeper = Keeper(path, "sled-7")
+    keeper.begin(Key.load(path.with_name("journal.key")))
+    keeper.forget(0, None, "nobody", 0)
+    assert keeper.wait(10.0)
+    assert keeper.stop(5.0)
+    listing = Listing(path)
+    (one,) = listing.all()
+    assert (one.name, one.is_closed) == ("000001.mcap.zst", True)
+    assert one.size_bytes == one.path.stat().st_size
+    assert listing.one(one.boot, one.name) == one
+    assert listing.owner() == Owner(key, seal.fingerprint(key))
+    told = listing.ledger()
+    assert told is not None
+    assert told.size_bytes == (path / "ledger.jsonl").stat().st_size
+    with (path / "ledger.jsonl").open("ab") as file:
+        file.write(b'{"kind":"boot"')
+    again = listing.ledger()
+    assert again is not None
+    assert again.size_bytes == told.size_bytes
