@@ -21,6 +21,10 @@ lint: $(TESTS_RUN)
 docs: $(RUNS)
 	$(BIN)/python -m host_tools.config_reference > docs/config.md.new
 	mv docs/config.md.new docs/config.md
+	$(BIN)/python -m host_tools.law_reference > docs/law.md.new
+	mv docs/law.md.new docs/law.md
+	$(BIN)/python -m host_tools.law_reference --checked > checked.new
+	mv checked.new firmware/laws/checked.sha256
 
 bench: $(TESTS_RUN)
 	$(BIN)/python -m bench

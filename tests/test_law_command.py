@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from host_tools import law_rows
+
 
 def law(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -18,7 +20,7 @@ def law(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_paragraph_has_the_keys_of_the_contract() -> None:
     rows = json.loads(law("--json").stdout)
-    assert len(rows) == 90
+    assert len(rows) == 217
     for row in rows:
         assert list(row) == [
             "citation", "title", "requirement", "numbers", "applies_to", "coverage", "how",
@@ -44,7 +46,57 @@ def test_a_paragraph_names_the_rides_that_prove_it(
     assert proves_not not in row["drives"]
 
 
-def test_a_paragraph_that_is_not_there_is_told_with_those_that_are() -> None:
-    result = law("999.99")
+def test_a_paragraph_that_is_not_there_is_told_with_those_near_it() -> None:
+    result = law("350.10(1)(z)")
     assert result.returncode == 1
-    assert "999.99: is not in Wisconsin Stat. ch. 350" in result.stderr
+    assert "350.10(1)(z): is no paragraph of Wisconsin Stat. ch. 350" in result.stderr
+    assert "Near it: " in result.stderr
+    assert "350.10(1)(m)" in result.stderr
+    assert law("zz").stderr.endswith("`sledwarden law` lists them all.\n")
+
+
+def test_the_rows_of_one_coverage_are_listed_alone() -> None:
+    rows = json.loads(law("--coverage", "mode", "--json").stdout)
+    assert [row["citation"] for row in rows] == [
+        "350.09(8)", "350.09 Annotation", "350.10(2)", "350.10(3)",
+    ]  # fmt: skip
+    assert law("--coverage", "WATCHED").returncode == 2
+
+
+def test_a_law_is_listed_alone_by_its_word() -> None:
+    rows = json.loads(law("--law", "wi_act311", "--json").stdout)
+    assert len(rows) == 37
+    assert rows[-1]["citation"] == "2009 Act 311 s. 16(1)"
+
+
+def test_a_paragraph_tells_what_is_watched_and_what_that_needs() -> None:
+    told = " ".join(law("350.10(1)(g)").stdout.split())
+    for words in (
+        "rider From 10:30 p.m. to 7 a.m., 10 mph within 150 ft of a dwelling.",
+        "judged zone speed, over 10 mph, within 150 ft of dwelling, from 22:30 to 07:00",
+        "needs GPS receiver [gps]; zone pack [zones]",
+        "zones dwelling",
+        "proven by dwelling_at_limit, dwelling_broken",
+        "text 000_2976922b8616f3d7.txt:67",
+    ):
+        assert words in told
+
+
+def test_a_paragraph_that_is_not_judged_says_so() -> None:
+    assert "judged not: out of reach" in " ".join(law("350.102(3)").stdout.split())
+    told = " ".join(law("Trans 305.28(1)").stdout.split())
+    assert "judged not while riding: `sledwarden inspect` measures it" in told
+
+
+def test_the_table_says_how_far_each_paragraph_is_covered() -> None:
+    told = law().stdout
+    assert told.count("│ OUT ") == 99
+    assert "to do" not in told.lower()
+
+
+def test_a_row_that_no_drive_judges_names_those_that_speak_of_it_and_no_longer_citation() -> None:
+    told = law_rows.Told(remarks="# 350.10(1)(gm) and 350.095(2)(d)1. are named")
+    assert law_rows.speaks_of(told, "350.10(1)(gm)")
+    assert law_rows.speaks_of(told, "350.095(2)(d)1.")
+    for other in ("350.10(1)", "350.10", "350.095(2)(d)", "350.09", "50.10(1)(gm)"):
+        assert not law_rows.speaks_of(told, other)

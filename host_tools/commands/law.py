@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Annotated, Any
+import difflib
+from collections import Counter
+from typing import Annotated
 
 import msgspec
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from firmware.errors import SledwardenError, UsageError
-from firmware.law import COVERAGES, Clause, load
+from firmware.law import COVERAGES, Clause, Law, load_all
+from host_tools.law_rows import as_object, drives_of, figures, judged, needs, zones
 
-DRIVES = Path(__file__).parents[2] / "tests" / "drives"
-"""The rides that prove the verdicts; they stand in a clone, not in an installed package."""
+NOT_JUDGED = {
+    "MONITORED": "not while riding: `sledwarden inspect` measures it",
+    "ZONE": "not by this version",
+    "MODE": "by the modes that the rows which they lift or demand name",
+    "INFORM": "not: no sensor sees it",
+    "INSPECTED": "not while riding: `sledwarden inspect` asks for it",
+    "OUT": "not: out of reach",
+}
+"""What is watched of a paragraph that no rule judges."""
 
 app = typer.Typer(add_completion=False)
 
@@ -25,87 +34,105 @@ def law(
     citation: Annotated[
         str, typer.Argument(help="One paragraph, as the law cites it; all of them without.")
     ] = "",
-    law: Annotated[str, typer.Option("--law", help="A law's word, or a pack's path.")] = "wi",
+    law: Annotated[
+        list[str] | None,
+        typer.Option("--law", help="A law's word, or a pack's path; more than once for several."),
+    ] = None,
     coverage: Annotated[str, typer.Option(help=f"Only one kind: {', '.join(COVERAGES)}.")] = "",
     json: Annotated[bool, typer.Option("--json", help="An array, for other programs.")] = False,
 ) -> None:
     """Tells what each paragraph asks, and how it is covered.
 
+    Without --law: Wisconsin's, `wi`, with the packs that go with it.
+
     For example: [bold]sledwarden law "350.10(1)(gm)"[/bold]
     """
-    pack = load(law)
+    packs = load_all(law or ["wi"])
     wanted = coverage.upper()
     if wanted and wanted not in COVERAGES:
         raise UsageError("--coverage", f"{coverage}: must be one of {', '.join(COVERAGES)}.")
-    clauses = [one for one in pack.clause if wanted in ("", one.coverage)]
-    if citation:
-        clauses = [one for one in clauses if one.citation == citation]
-        if not clauses:
-            known = ", ".join(one.citation for one in pack.clause)
-            raise SledwardenError(
-                "law", f"{citation}: is not in {pack.title}.", f"Its paragraphs here: {known}."
-            )
-    if json:
-        typer.echo(msgspec.json.encode([as_object(one) for one in clauses]).decode())
-    elif citation:
-        _tell(clauses[0])
-    else:
-        _list(pack.title, clauses)
-
-
-def as_object(clause: Clause) -> dict[str, Any]:
-    """A paragraph with the keys of the contract."""
-    return {
-        "citation": clause.citation,
-        "title": clause.title,
-        "requirement": clause.requirement,
-        "numbers": clause.numbers,
-        "applies_to": clause.applies_to,
-        "coverage": clause.coverage,
-        "how": clause.how,
-        "exemptions": clause.exemptions,
-        "drives": drives_of(clause),
-    }
-
-
-def drives_of(clause: Clause) -> list[str]:
-    """The drives that prove a paragraph: in which it is more than kept, or which speak of it."""
-    tried = re.compile(
-        rf"^\S+ +{re.escape(clause.citation)} (approaching|unsure|violation|exempt)", re.MULTILINE
-    )
-    named = re.compile(rf"^#.*{re.escape(clause.citation)}(?![\w(])", re.MULTILINE | re.IGNORECASE)
-    proof = tried if clause.kind else named
-    return [
-        path.stem
-        for path in sorted(DRIVES.glob("*.expect"))
-        if proof.search(
-            path.read_text(encoding="utf-8")
-            + path.with_suffix(".drive").read_text(encoding="utf-8")
-        )
+    chosen = [
+        (pack, [one for one in pack.clause if wanted in ("", one.coverage)]) for pack in packs
     ]
+    if citation:
+        chosen = [
+            (pack, [one for one in rows if one.citation == citation]) for pack, rows in chosen
+        ]
+        if not any(rows for _, rows in chosen):
+            raise SledwardenError("law", *_not_found(citation, packs))
+    if json:
+        objects = [as_object(one) for _, rows in chosen for one in rows]
+        typer.echo(msgspec.json.encode(objects).decode())
+    elif citation:
+        for pack, rows in chosen:
+            for one in rows:
+                _tell(pack, one)
+    else:
+        for pack, rows in chosen:
+            _list(pack, rows)
 
 
-def _list(title: str, clauses: list[Clause]) -> None:
-    table = Table(title=title, title_justify="left")
-    for column in ("paragraph", "covered", "in a rider's words"):
-        table.add_column(column, no_wrap=column != "in a rider's words")
-    for one in clauses:
-        table.add_row(one.citation, one.coverage, one.plain)
-    Console().print(table)
+def _not_found(citation: str, packs: tuple[Law, ...]) -> tuple[str, str]:
+    """What is wrong with a citation, and which ones come near it."""
+    known = [one.citation for pack in packs for one in pack.clause]
+    begins = [one for one in known if one.startswith(citation)]
+    near = begins[:8] or difflib.get_close_matches(citation, known, n=5, cutoff=0.5)
+    titles = ", ".join(pack.title for pack in packs)
+    advice = f"Near it: {', '.join(near)}." if near else "`sledwarden law` lists them all."
+    return f"{citation}: is no paragraph of {titles}.", advice
 
 
-def _tell(clause: Clause) -> None:
+def _list(pack: Law, clauses: list[Clause]) -> None:
+    """A pack's paragraphs by coverage, the watched ones first, and what was not verified."""
     out = Console()
-    out.print(f"[bold]{clause.citation}  {clause.title}[/bold]", highlight=False)
-    table = Table.grid(padding=(0, 2))
-    table.add_row("asks", clause.requirement)
-    table.add_row("covered", f"{clause.coverage}: {clause.how}")
-    for number in clause.numbers:
-        note = "" if number.in_text else " (not in its text)"
-        table.add_row("figure", f"{number.of} {number.op} {number.value} {number.unit}{note}")
-    for exemption in clause.exemptions:
-        table.add_row("exempt", exemption)
-    drives = drives_of(clause)
-    if drives:
-        table.add_row("proven by", ", ".join(drives))
+    if not clauses:
+        return
+    counts = Counter(str(one.coverage) for one in clauses)
+    told = ", ".join(f"{counts[one]} {one}" for one in COVERAGES if counts[one])
+    table = Table(title=f"{pack.title}: {told}; checked on {pack.checked_on}", title_justify="left")
+    for column in ("paragraph", "covered", "judged", "in a rider's words"):
+        table.add_column(column, no_wrap=column == "covered")
+    for kind in COVERAGES:
+        for one in clauses:
+            if one.coverage == kind:
+                live = "live" if one.kind else "shown" if one.notice else ""
+                table.add_row(escape(one.citation), one.coverage, live, escape(one.plain))
     out.print(table)
+    for claim in pack.unverified:
+        out.print(f"not verified: {claim.title}: {claim.said} ({claim.why})", markup=False)
+
+
+def _tell(pack: Law, clause: Clause) -> None:
+    """One paragraph in full."""
+    out = Console()
+    out.print(f"[bold]{escape(f'{clause.citation}  {clause.title}')}[/bold]", highlight=False)
+    table = Table.grid(padding=(0, 2))
+    rows = [
+        ("law", f"{pack.title}, checked on {pack.checked_on}"),
+        ("rider", clause.plain),
+        ("asks", clause.requirement),
+        ("of", clause.applies_to.replace("_", " ")),
+        ("covered", f"{clause.coverage}: {clause.how}"),
+        ("judged", judged(clause) or NOT_JUDGED[clause.coverage]),
+        *(("figure", one) for one in figures(clause)),
+        *(("exempt", one) for one in clause.exemptions),
+        ("in force", _in_force(clause)),
+        ("shown", clause.notice.replace("\n", " / ")),
+        ("needs", "; ".join(needs(clause))),
+        ("zones", ", ".join(zones(clause))),
+        ("proven by", ", ".join(drives_of(clause))),
+        ("text", clause.source),
+    ]
+    for name, words in rows:
+        if words:
+            table.add_row(name, escape(words))
+    out.print(table)
+
+
+def _in_force(clause: Clause) -> str:
+    words = []
+    if clause.in_force_from is not None:
+        words.append(f"from {clause.in_force_from}")
+    if clause.in_force_to is not None:
+        words.append(f"to {clause.in_force_to}")
+    return " ".join(words)
