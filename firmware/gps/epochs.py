@@ -240,8 +240,10 @@ class Assembler:
             self._simulated_until = 0
         if draft is self._open[-1]:
             if not sentence.is_valid or self.opened < self._simulated_until:
-                # GGA, GNS and GLL speak of a lost fix only where there is no RMC to do so.
-                self.is_void = sentence.kind == "RMC" or self.opened >= self._rmc_until
+                # GGA, GNS and GLL speak of a lost fix only where there is no RMC to do so, and of
+                # two talkers' RMC one that has a fix is enough.
+                is_rmc = sentence.kind == "RMC" and not had_rmc
+                self.is_void = is_rmc or self.opened >= self._rmc_until
             elif draft.has_fix and (not was_placed or (sentence.kind == "RMC" and not had_rmc)):
                 self.early = self._epoch(draft)
         return closed
