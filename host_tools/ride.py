@@ -17,12 +17,16 @@ from operator import itemgetter
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from firmware.alerts import OVER, TABLE
 from firmware.findings import Alert, Anchor, Event, Finding, Verdict
 from firmware.journal.record import Start
 from firmware.journal.redating import Anchors, Dated
 from firmware.law import Clause
 from firmware.readings import Feature
 from firmware.standing import MPH_OF
+
+WARNINGS = frozenset(row.name for row in TABLE if row.verdicts == OVER)
+"""The alerts that tell of an exceedance, and not of one that is near or can't be seen."""
 
 JUMP_M = 5000.0
 """Two fixes further apart were not joined by a ride; the same measure as the replay's."""
@@ -83,7 +87,8 @@ class Stood:
 class Exceedance:
     """An event from its start to its end, with the worst finding in it.
 
-    `warned_s` is how long after its start the rider was told; absent where nothing was raised.
+    `warned_s` is how long after its start the rider was told; below 0 where a warning of the same
+    clause stood already, absent where none was raised.
     """
 
     leg: Leg
@@ -253,7 +258,10 @@ class Leg:
             for at_s, one in _between(self.alerts, event.start_s, end_s)
             if one.clause == event.clause
         ]
-        raised = next((at_s for at_s, one in told if one.state == "raised"), None)
+        raised = self._stood_since(event)
+        if raised is None:
+            warned = ((at_s, one) for at_s, one in told if one.name in WARNINGS)
+            raised = next((at_s for at_s, one in warned if one.state == "raised"), None)
         pressed = next((at_s for at_s, one in told if one.state == "acknowledged"), None)
         return Exceedance(
             self,
@@ -264,6 +272,18 @@ class Leg:
             None if raised is None else raised - event.start_s,
             None if pressed is None else pressed - event.start_s,
         )
+
+    def _stood_since(self, event: Event) -> float | None:
+        """Since when a warning of this clause stood as it began; None where none did."""
+        since: dict[str, float] = {}
+        for at_s, one in _between(self.alerts, self.from_s, event.start_s):
+            if one.clause != event.clause or one.name not in WARNINGS:
+                continue
+            if one.state == "raised":
+                since[one.name] = at_s
+            elif one.state == "cleared":
+                since.pop(one.name, None)
+        return min(since.values(), default=None)
 
     def _peak_fix(self, event: Event, end_s: float) -> int | None:
         """The fix at an exceedance's fastest, or at its start where it is not one of speed."""

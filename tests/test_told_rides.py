@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import rides
 from journal_samples import journal_in, put_all, ride, written
 from typer.testing import CliRunner
 
-from firmware.findings import Margin, Standing
+from firmware.findings import (
+    Alert,
+    Event,
+    HapticCue,
+    LightCue,
+    Margin,
+    Standing,
+    ToneCue,
+    Verdict,
+)
 from firmware.journal import reader
-from firmware.journal.record import Gap
+from firmware.journal.record import Gap, Record
 from firmware.readings import Channel, Fix, Reading
 from host_tools import replaying
 from host_tools.cli import app
@@ -25,6 +35,7 @@ from host_tools.ride_reading import read_ride
 from host_tools.verifying import verify
 
 DRIVES = Path(__file__).parent / "drives"
+LIMIT = "350.10(1)(gm)"
 FIX = Fix(45.0, -90.0, 3.0, 11.0, 0.2, 0.0)
 
 _HOW = re.compile(
@@ -136,3 +147,34 @@ def test_a_fix_stands_as_it_was_judged_not_as_what_came_at_its_instant(tmp_path:
     (leg,) = read_ride(find([rides.journal_of(rides.CLEAN, tmp_path / "journal")])).legs
     assert leg.track.margin[0] == Margin.UNKNOWN
     assert leg.track.margin[10] == Margin.FREE
+
+
+def test_a_violation_in_a_warning_that_stands_was_warned_of(tmp_path: Path) -> None:
+    # Unsure for 4 s, then sure: one warning, raised before the second of the two exceedances. What
+    # is near the limit comes for the same clause and warns of no exceedance.
+    def alert(name: str, state: Literal["raised", "cleared"]) -> Alert:
+        return Alert(name, state, LIMIT, "", LightCue.OFF, HapticCue.OFF, ToneCue.OFF)
+
+    def event(verdict: Verdict, start_s: float, end_s: float) -> Event:
+        return Event(LIMIT, verdict, start_s, 60.0, 55.0, "mph", True, end_s)
+
+    journal = journal_in(tmp_path / "journal")
+    journal.open()
+    records: list[tuple[float, Record]] = [
+        (101.0, alert("near-limit", "raised")),
+        (102.0, alert("near-limit", "cleared")),
+        (102.0, alert("over-speed", "raised")),
+        (106.0, event(Verdict.UNSURE, 102.0, 106.0)),
+        (116.0, event(Verdict.VIOLATION, 106.0, 116.0)),
+        (116.0, alert("over-speed", "cleared")),
+        (116.0, alert("near-limit", "raised")),
+        (119.0, event(Verdict.VIOLATION, 118.0, 119.0)),
+    ]
+    for at_s, record in records:
+        journal.put(record, at_s, None)
+    assert journal.close(120.0)
+    ride = read_ride(find([tmp_path / "journal"]))
+    assert [one.warned_s for one in ride.exceedances()] == [0.0, -4.0, None]
+    text = page.filled(ride, [verify(find([tmp_path / "journal"])[0])])
+    assert "the warning stood already" in text
+    assert text.count("no warning in the journal") == 1

@@ -123,7 +123,12 @@ def _found(one: Exceedance) -> Markup:
 def _told(one: Exceedance) -> list[Child]:
     if one.warned_s is None:
         return ["no warning in the journal"]
-    said = "warned at once" if one.warned_s < 0.1 else f"warned after {one.warned_s:.1f}{NARROW}s"
+    if one.warned_s < -0.1:
+        said = "the warning stood already"
+    elif one.warned_s < 0.1:
+        said = "warned at once"
+    else:
+        said = f"warned after {one.warned_s:.1f}{NARROW}s"
     if one.acknowledged_s is None:
         return [said]
     return [said, el("small", f"acknowledged after {words.duration(one.acknowledged_s)}")]
