@@ -54,6 +54,11 @@ class Standing:
             steady.get(self.row.light, self.row.light) if self.is_acknowledged else self.row.light
         )
 
+    @property
+    def is_loud(self) -> bool:
+        """Whether it asks for an answer: it has a light, and nobody has acknowledged it."""
+        return self.row.light is not LightCue.OFF and not self.is_acknowledged
+
     def alert(self, state: str) -> Alert:
         """The alert as a record and as the glass shows it."""
         finding = self.finding
@@ -140,7 +145,7 @@ class Alerts:
 
         Its light stays, steady, until its cause ends. A higher step of the ladder sounds again.
         """
-        loud = [one for one in self._raised() if not one.is_acknowledged]
+        loud = [one for one in self._raised() if one.is_loud]
         if not loud:
             return []
         one = loud[0]
@@ -182,12 +187,18 @@ class Alerts:
         tone = ToneCue.ALARM if ToneCue.ALARM in tones else (tones or [ToneCue.OFF])[0]
         return Cues(raised[0].light, haptic, tone, is_watching)
 
+    @property
+    def is_loud(self) -> bool:
+        """Whether an alert has the glass and waits for an answer."""
+        return any(one.raised_s is not None and one.is_loud for one in self._standing.values())
+
     def _raised(self) -> list[Standing]:
         raised: Iterable[Standing] = (
             one for one in self._standing.values() if one.raised_s is not None
         )
-        # What the rider has not answered yet comes before what was acknowledged.
-        return sorted(raised, key=lambda one: (one.is_acknowledged, -one.row.priority))
+        # What the rider has not answered yet comes before what was acknowledged; what has no light
+        # asks for no answer.
+        return sorted(raised, key=lambda one: (not one.is_loud, -one.row.priority))
 
 
 def _away(finding: Finding, thing: str) -> str:

@@ -24,7 +24,9 @@ from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
 from firmware.errors import SledwardenError, UsageError, ZoneError
+from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of
+from firmware.journal.folder import beside
 from firmware.journal.writer import Journal
 from firmware.law import Law, load_live
 from firmware.maps.packs import Pack
@@ -233,6 +235,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
         why = unit.run(
             fitted.sources,
             journal=journal,
+            informed=Informed(beside(plan.journal, "informed")),
             feed=_feed(plan, unit, clock),
             scout=fitted.scout,
             rtc=fitted.rtc,

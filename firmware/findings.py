@@ -142,6 +142,17 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """A duty that no sensor sees, and what came of telling it: `shown` for its time, `pressed` away
+    by the rider, `skipped` because the sled rode off. `shown_s` is how long the glass had it."""
+
+    clause: str
+    words: str
+    state: str
+    shown_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Pull:
     """The tether is out while the engine runs or the sled moves, from its start to its end.
 

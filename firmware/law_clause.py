@@ -72,10 +72,21 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     `kind` names the rule that judges it live; paragraphs that are not judged live have none.
     `when` says at which hours it applies: `darkness` by the sun and the light, `clock` from
     `from_time` to `to_time` of local civil time (past midnight where `to_time` is the earlier).
-    Where there is a `season`, it holds on those days alone.
+    Darkness begins `sun_offset_min` after sunset and ends as long before sunrise. Where there is a
+    `season`, it holds on those days alone.
     `lifted_by` are the modes that lift it; `demanded_by` are the modes that alone demand it.
     `in_force_from` and `in_force_to` are the days of its wording, where the text tells them; they
     are told, and no verdict hangs on them.
+
+    `limit_from` says where the limit stands when the paragraph has no figure: `keep_moving` is the
+    config's own figure for "the minimum speed to keep moving", `posted` the road's. `posted_over`
+    and `posted_up_to` bind a clause to roads by their posted limit, in the unit of `limit`.
+    `accuses = false` makes the clause advice: at most `unsure`, never a violation.
+    `road` is which part of the rules for low-speed vehicles on highways it is (`ROAD_PARTS`).
+    `reach_ft` is how far the head lamp must show, for advice on stopping.
+    `notice` is what the glass says of it once a day, in at most two lines of 16 letters;
+    `shown_with` names the paragraph whose notice tells it too. `under_age` limits a notice to
+    riders who are younger, or whose date of birth is not known.
     """
 
     citation: str
@@ -109,6 +120,12 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     road: RoadPart | Literal[""] = ""
     reach_ft: float | None = None
     notice: str = ""
+    shown_with: str = ""
     under_age: int | None = None
     lifted_by: tuple[Mode, ...] = ()
     demanded_by: tuple[Mode, ...] = ()
+
+    @property
+    def has_hours(self) -> bool:
+        """Whether it may hold at some civil times and not at others: by hours, or by days."""
+        return self.when == "clock" or self.season is not None or self.entry is not None

@@ -157,8 +157,10 @@ def _notice_faults(clause: Clause) -> list[str]:
     """What is wrong with what the glass says of a clause."""
     lines = clause.notice.split("\n")
     faults = []
-    if clause.notice and clause.coverage != "INFORM":
-        faults.append("notice: only an INFORM clause has one.")
+    if clause.notice and clause.coverage not in ("INFORM", "ZONE"):
+        faults.append("notice: only an INFORM or a ZONE clause has one.")
+    if clause.shown_with and (clause.notice or clause.coverage != "INFORM"):
+        faults.append("shown_with: must stand in an INFORM clause without a notice of its own.")
     if clause.notice and (len(lines) > 2 or not all(0 < len(one) <= 16 for one in lines)):
         faults.append("notice: must be one or two lines of 1 to 16 letters.")
     if not clause.notice.isascii():

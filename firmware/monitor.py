@@ -28,6 +28,7 @@ from firmware.findings import (
     Finding,
     HapticCue,
     LightCue,
+    Notice,
     Pull,
     Standing,
     ToneCue,
@@ -35,6 +36,8 @@ from firmware.findings import (
 )
 from firmware.law import Clause, Law, Limit
 from firmware.maps.zones import Nearby
+from firmware.marks import Marks
+from firmware.notices import Notices, notices_of
 from firmware.parts import load
 from firmware.pulls import Pulls
 from firmware.readings import (
@@ -53,6 +56,9 @@ from firmware.senses import Held, Senses, believed
 from firmware.sky import Sky
 from firmware.standing import Standings
 from firmware.timekeeper import CONFLICT_S, Timekeeper
+
+INFORMED = "informed"
+"""The request by which the daemon tells on which day the notices were last shown."""
 
 JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""
@@ -78,7 +84,7 @@ class Outcome:
     findings: list[tuple[float, Finding]] = field(default_factory=list)
     alerts: list[tuple[float, Alert]] = field(default_factory=list)
     events: list[tuple[float, Event]] = field(default_factory=list)
-    notes: list[tuple[float, Anchor | Pull | Standing]] = field(default_factory=list)
+    notes: list[tuple[float, Anchor | Pull | Notice | Standing]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -104,6 +110,7 @@ class Monitor:
         alerts: Alerts,
         events: Events,
         requests: Requests,
+        notices: Notices,
         time_zone: ZoneInfo,
         fitted: Collection[Channel],
     ) -> None:
@@ -117,6 +124,7 @@ class Monitor:
         self._by_motion = [one for one in self._watched if MOTION in one.rule.channels]
         self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
         self._by_clock = [one for one in self._watched if one.clause.when == "clock"]
+        self._has_hours = any(one.clause.has_hours for one in self._watched)
         self._turns = {
             at
             for one in self._by_clock
@@ -129,6 +137,7 @@ class Monitor:
         self.alerts = alerts
         self.events = events
         self.requests = requests
+        self.notices = notices
         self.time_zone = time_zone
         self.senses = Senses(fitted)
         self._pulls = Pulls()
@@ -287,8 +296,13 @@ class Monitor:
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
         utc = self._satellite_utc(at_s)
         effect = self.requests.take(value, at_s, self.fix, self.is_standing, utc)
-        if effect is Effect.ACKNOWLEDGE:
-            outcome.alerts += [(at_s, alert) for alert in self.alerts.acknowledge()]
+        if isinstance(value, Request) and value.action == INFORMED:
+            self.notices.arm(value.argument)
+        elif effect is Effect.ACKNOWLEDGE:
+            answered = self.alerts.acknowledge()
+            outcome.alerts += [(at_s, alert) for alert in answered]
+            if isinstance(value, Press) and not answered:
+                outcome.notes += [(at_s, notice) for notice in self.notices.press(at_s)]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 
     def _look_at_sky(self, at_s: float) -> list[Watched]:
@@ -336,12 +350,15 @@ class Monitor:
         for event in self.events.follow(self._duties, at_s):
             outcome.events.append((at_s, event))
         self._note(at_s, now, outcome)
+        if not self.notices.is_idle:
+            self._inform(at_s, outcome)
         self.next_due_s = min(
             self._sky_due_s(),
             self._turns_s,
             self.requests.due_s(at_s),
             self.alerts.due_s(at_s),
             self.events.due_s(at_s),
+            self.notices.due_s(),
             self.senses.lapses_s(),
             *[one.memory.due_s for one in self._watched],
         )
@@ -380,6 +397,15 @@ class Monitor:
         )
         outcome.notes += [(at_s, one) for one in standings]
 
+    def _inform(self, at_s: float, outcome: Outcome) -> None:
+        """Tells the duties that no sensor sees, while the sled stands and nothing else is told."""
+        local = self.local(at_s)
+        is_moving = False if self.is_standing else self.senses.is_moving
+        is_free = not self.requests.prompt and not self.alerts.is_loud
+        today = None if local is None else local.date()
+        told = self.notices.follow(at_s, today, is_moving, is_free=is_free)
+        outcome.notes += [(at_s, notice) for notice in told]
+
     def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
         watched.memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
         before = watched.finding
@@ -396,7 +422,7 @@ class Monitor:
             nearby=self.nearby,
             marks=self.requests.marks,
             dark=self.dark,
-            local=self.local(at_s) if self._by_clock else None,
+            local=self.local(at_s) if self._has_hours else None,
             modes=self.requests.modes,
             lifts=self.requests.lifts,
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
@@ -440,6 +466,7 @@ def build(
 
     `fitted` are the channels that have a source; without it, those that the config names.
     """
+    laws = tuple(laws)
     rules: dict[str, Rule] = {}
     watched = []
     for law in laws:
@@ -448,6 +475,7 @@ def build(
                 if clause.kind not in rules:
                     rules[clause.kind] = load("rule", clause.kind)(config)
                 watched.append((_with_limit(clause, config), rules[clause.kind]))
+    told = notices_of((clause for law in laws for clause in law.clause), config.unit.vehicle)
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
     sky, *other_skies = (
         Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)
@@ -460,7 +488,12 @@ def build(
         timekeeper=Timekeeper(config.clock.floor),
         alerts=Alerts(),
         events=Events(),
-        requests=Requests(unit=config.unit.id, organizers=config.race.organizers),
+        requests=Requests(
+            unit=config.unit.id,
+            organizers=config.race.organizers,
+            marked=Marks(60.0 * config.zones.person_mark_min, 3600.0 * config.zones.shanty_mark_h),
+        ),
+        notices=Notices(told, config.rules.notice_s, config.rider.born),
         time_zone=ZoneInfo(config.unit.time_zone),
         fitted=fitted_channels(config) if fitted is None else fitted,
     )

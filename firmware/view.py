@@ -64,7 +64,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         satellites=receiver.satellites if isinstance(receiver, Receiver) else None,
         journal=_journal(monitor),
         modes=tuple(sorted(monitor.requests.modes)),
-        prompt=monitor.requests.prompt,
+        prompt=monitor.requests.prompt or monitor.notices.words,
         answered=monitor.requests.answered,
         answered_s=monitor.requests.answered_s,
         cues=monitor.cues(at_s),

@@ -14,7 +14,7 @@ from firmware import law
 from firmware.config import Config
 from firmware.config import parse as parse_config
 from firmware.errors import JournalError
-from firmware.findings import Alert, Anchor, Event, Finding, Pull, Standing
+from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
 from firmware.journal.record import (
@@ -58,7 +58,7 @@ class Comparison:
 
     def judge(self, told: Told) -> None:
         """Takes a record of the replay; the notes follow from the readings alone."""
-        if isinstance(told.record, Anchor | Pull | Standing):
+        if isinstance(told.record, Anchor | Pull | Notice | Standing):
             return
         kind = type(told.record)
         self._anew.setdefault(kind, deque()).append((told.at_s, told.record))

@@ -11,7 +11,7 @@ from typing import Any
 from firmware import law, monitor
 from firmware.config import Config
 from firmware.errors import SledwardenError
-from firmware.findings import Alert, Anchor, Event, Finding, Pull, Standing, Verdict
+from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing, Verdict
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport
 from firmware.law import Law
@@ -31,7 +31,7 @@ class Told:
     """A finding, an alert, an event or a note for the journal, with its date and its place."""
 
     at_s: float
-    record: Finding | Alert | Event | Anchor | Pull | Standing
+    record: Finding | Alert | Event | Anchor | Pull | Notice | Standing
     utc: datetime | None
     lat_deg: float | None
     lon_deg: float | None
@@ -121,7 +121,7 @@ def _told(outcome: Outcome, core: Monitor) -> Iterator[Told]:
         return
     fix = core.fix
     lat_deg, lon_deg = (fix.lat_deg, fix.lon_deg) if isinstance(fix, Fix) else (None, None)
-    records: list[tuple[float, Finding | Alert | Event | Anchor | Pull | Standing]] = [
+    records: list[tuple[float, Finding | Alert | Event | Anchor | Pull | Notice | Standing]] = [
         *outcome.findings,
         *outcome.alerts,
         *outcome.events,

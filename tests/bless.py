@@ -15,12 +15,14 @@ from pathlib import Path
 
 from firmware import law, monitor
 from firmware.drives.script_text import load
-from firmware.findings import Alert, Finding
+from firmware.findings import Alert, Finding, Verdict
 from firmware.maps.packs import Pack
 from firmware.sources.drive import config_of, readings, with_surroundings
 
 FOLDER = Path(__file__).parent / "drives"
 WITHIN_S = 0.2
+STATES = frozenset({*Verdict, "raised", "acknowledged", "cleared"})
+"""What an expectation says of a clause or of an alert."""
 
 
 @dataclass(frozen=True)
@@ -104,23 +106,31 @@ def expected(path: Path) -> list[Change]:
     changes = []
     place = path.with_suffix(".expect")
     for number, line in enumerate(place.read_text(encoding="utf-8").splitlines(), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+        if not line.strip() or line.startswith("#"):
             continue
         try:
-            at_s, subject = float(words[0]), words[1]
-            rest = words[2:]
-            if subject == "alert":
-                subject, rest = f"alert {rest[0]}", rest[1:]
-            changes.append(Change(at_s, subject, *rest))
-        except (ValueError, IndexError, TypeError) as fault:
+            at, subject, *rest = _words(line)
+            changes.append(Change(float(at), subject, *rest))
+        except (ValueError, StopIteration, TypeError) as fault:
             raise ValueError(f"{place}:{number}: {line}: is no expectation") from fault
     return changes
 
 
+def _words(line: str) -> list[str]:
+    """A line's second, subject, state and figures: a citation may hold blanks, an alert has one."""
+    words = line.split()
+    state = next(at for at, word in enumerate(words) if at > 1 and word in STATES)
+    return [words[0], " ".join(words[1:state]), *words[state:]]
+
+
 def differences(want: list[Change], have: list[Change]) -> list[str]:
-    """What is expected and did not come, and what came unexpected, subject by subject."""
+    """What is expected and did not come, and what came unexpected, subject by subject.
+
+    A clause that the expectation does not speak of must be kept, or not known, from first to last.
+    """
     said = []
+    spoken = {change.subject for change in want}
+    have = [change for change in have if change.subject in spoken or not _is_quiet(change)]
     for subject in sorted({change.subject for change in [*want, *have]}):
         wanted = [change for change in want if change.subject == subject]
         had = [change for change in have if change.subject == subject]
@@ -130,6 +140,11 @@ def differences(want: list[Change], have: list[Change]) -> list[str]:
             if one is None or other is None or not one.agrees(other):
                 said.append(f"expected {one or 'nothing'}, came {_short(other) or 'nothing'}")
     return said
+
+
+def _is_quiet(change: Change) -> bool:
+    """Whether a change is the state of a clause that asks nothing here, or can't be watched."""
+    return change.state in ("compliant", "unknown")
 
 
 def _short(change: Change | None) -> str:
@@ -148,6 +163,9 @@ def bless(path: Path) -> bool:
     have = play(path)
     if place.exists() and not differences(expected(path), have):
         return False
+    spoken = {change.subject for change in expected(path)} if place.exists() else set()
+    loud = {change.subject for change in have if not _is_quiet(change)}
+    have = [change for change in have if change.subject in spoken | loud]
     remarks: dict[tuple[str, str], list[list[str]]] = {}
     held: list[str] = []
     for line in place.read_text(encoding="utf-8").splitlines() if place.exists() else []:
@@ -155,8 +173,7 @@ def bless(path: Path) -> bool:
         if not words or words[0].startswith("#"):
             held.append(line)
         elif held:
-            subject = " ".join(words[1:3]) if words[1] == "alert" else words[1]
-            state = words[3] if words[1] == "alert" else words[2]
+            _, subject, state, *_ = _words(line)
             remarks.setdefault((subject, state), []).append(held)
             held = []
     lines: list[str] = []

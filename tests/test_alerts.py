@@ -9,7 +9,7 @@ import pytest
 
 from firmware import law
 from firmware.alerting import LADDER, Alerts
-from firmware.alerts import BLIND, NEAR, OVER, TABLE, Row
+from firmware.alerts import BLIND, NEAR, OVER, TABLE, THINGS, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.maps.packs import KINDS
 from firmware.rules import (
@@ -188,7 +188,8 @@ def test_every_kind_of_zone_that_a_law_limits_keeps_its_own_word() -> None:
     for path in law.FOLDER.glob("*.toml"):
         for clause in law.load(path.stem).clause:
             for kind in (one for near in clause.near for one in near.kinds):
-                assert glass_of(ROWS["zone-speed"], kind, 10.0)[1] == kind.upper()
+                word = THINGS.get(kind, kind.upper())
+                assert glass_of(ROWS["zone-speed"], kind, 10.0)[1] == word
 
 
 # Raised and cleared.
@@ -483,3 +484,16 @@ def test_the_standing_alert_tells_the_latest_figures() -> None:
     assert ride.alerts.standing()[0].state == "raised"
     ride.press(2.0)
     assert ride.alerts.standing()[0].state == "acknowledged"
+
+
+def test_what_has_no_light_asks_for_no_answer_and_hides_nothing_that_was_answered() -> None:
+    """A zone that is not watched, dark, stood before the red light of an exceedance once the rider
+    had acknowledged that."""
+    alerts = Alerts()
+    dark = Finding("350.10(1)(g)", Verdict.UNKNOWN, "no zone data here", topic="zone")
+    alerts.follow({CLAUSE: speed(60.0), dark.clause: dark}, 0.0)
+    assert [one.name for one in alerts.acknowledge()] == ["over-speed"]
+    assert alerts.acknowledge() == []
+    assert alerts.standing()[0].name == "over-speed"
+    assert alerts.cues(1.0, is_watching=True).light is LightCue.RED
+    assert not alerts.is_loud

@@ -105,9 +105,9 @@ def test_a_figure_is_compared_as_far_as_it_is_written() -> None:
 
 
 def test_a_change_too_many_and_one_too_few_differ() -> None:
-    one = Change(0.0, "350.09(9)", "compliant")
-    assert bless.differences([], [one]) == ["expected nothing, came 0       350.09(9) compliant"]
-    assert bless.differences([one], []) == ["expected 0       350.09(9) compliant, came nothing"]
+    one = Change(0.0, "350.09(9)", "violation")
+    assert bless.differences([], [one]) == ["expected nothing, came 0       350.09(9) violation"]
+    assert bless.differences([one], []) == ["expected 0       350.09(9) violation, came nothing"]
 
 
 def test_blessing_keeps_the_remarks_and_writes_what_came(

@@ -93,7 +93,7 @@ def test_what_other_jurisdictions_need_is_taken(keys: str) -> None:
         ),
         pytest.param(
             SPEED + "limit = { value = 55 }\nnotice = 'SLOW'",
-            "notice: only an INFORM clause has one.",
+            "notice: only an INFORM or a ZONE clause has one.",
             id="notice of a clause that is judged",
         ),
         pytest.param(
@@ -110,6 +110,11 @@ def test_what_other_jurisdictions_need_is_taken(keys: str) -> None:
             INFORM + "notice = '0.8 \u2030'",
             "notice: must have no letters but those of ASCII, which the glass draws.",
             id="notice that can't be drawn",
+        ),
+        pytest.param(
+            INFORM + "notice = 'SLOW'\nshown_with = '2'",
+            "shown_with: must stand in an INFORM clause without a notice of its own.",
+            id="shown twice",
         ),
         pytest.param(
             INFORM + "under_age = 19",

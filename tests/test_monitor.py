@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging import HOME, WI, configured, east_of, fix_of, point, square
+from judging import HOME, configured, east_of, fix_of, point, square
 
+from firmware import law
 from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
 from firmware.monitor import Monitor, Outcome, build, fitted_channels
 from firmware.readings import (
@@ -35,7 +37,10 @@ from firmware.readings import (
 
 NIGHT_SPEED, DWELLINGS, ICE = "350.10(1)(gm)", "350.10(1)(g)", "350.10(1)(i)"
 HEAD, TAIL, TETHER = "350.09(2)(b)", "350.09(3)", "350.09(9)"
-SIX = [HEAD, TAIL, TETHER, DWELLINGS, NIGHT_SPEED, ICE]
+OF_SIX = law.load(str(Path(__file__).parent / "data" / "law" / "sample.toml"))
+"""What a monitor does with clauses, not what they say: six of them are enough."""
+
+SIX = [one.citation for one in OF_SIX.clause if one.kind]
 
 T0 = 1000.0
 NIGHT = datetime(2026, 1, 16, 5, tzinfo=UTC)  # 23:00 in Wisconsin
@@ -53,7 +58,7 @@ class Sled:
     def __init__(
         self, fitted: frozenset[Channel] = EVERYTHING, utc_at_t0: datetime = NIGHT
     ) -> None:
-        self.monitor: Monitor = build(configured(FLOOR), [WI], fitted)
+        self.monitor: Monitor = build(configured(FLOOR), [OF_SIX], fitted)
         self.utc_at_t0 = utc_at_t0
         self.findings: list[tuple[float, str, Verdict]] = []
         self.alerts: list[tuple[float, str, str]] = []
@@ -166,7 +171,7 @@ def test_a_config_says_what_is_fitted() -> None:
 
 def test_clauses_of_another_vehicle_are_not_judged() -> None:
     config = configured('vehicle = "low_speed_vehicle"\n')
-    assert build(config, [WI], EVERYTHING).advance(T0).findings == []
+    assert build(config, [OF_SIX], EVERYTHING).advance(T0).findings == []
 
 
 def test_only_changes_are_told() -> None:
@@ -562,7 +567,7 @@ Change = tuple[float, Finding | Alert | Event]
 
 def play(story: Story, cuts: Sequence[float] = ()) -> list[list[Change]]:
     """Everything that a story brings, with `advance` called at parts of the way to each reading."""
-    monitor = build(configured(FLOOR), [WI], EVERYTHING)
+    monitor = build(configured(FLOOR), [OF_SIX], EVERYTHING)
     brought: list[list[Change]] = [[], [], []]
 
     def keep(outcome: Outcome) -> None:

@@ -21,6 +21,7 @@ from firmware.findings import (
     HapticCue,
     LightCue,
     Margin,
+    Notice,
     Pull,
     Standing,
     ToneCue,
@@ -116,6 +117,8 @@ RECORDS: list[Record] = [
     Anchor("none", 0.0),
     Pull(12.5, True, 14.75, 20.5, 8.0, 61.25, "stopped"),
     Pull(12.5),
+    Notice("350.101(1)(b)", "ALCOHOL: STAY\nUNDER 0.08", "shown", 6.0),
+    Notice("350.101(1)(b)", "ALCOHOL: STAY\nUNDER 0.08", "skipped"),
     Standing(
         "350.10(1)(gm)", Margin.NEAR, "dark", "lit", "out", "in", "running", "good", "gps", 55.0,
         (Unwatched("350.10(1)(g)", "no zone data here"), Unwatched("350.09(9)", "none", False)),

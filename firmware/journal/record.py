@@ -17,7 +17,17 @@ from typing import Any
 
 import msgspec
 
-from firmware.findings import Alert, Anchor, Event, Finding, Pull, Standing, Unwatched, Verdict
+from firmware.findings import (
+    Alert,
+    Anchor,
+    Event,
+    Finding,
+    Notice,
+    Pull,
+    Standing,
+    Unwatched,
+    Verdict,
+)
 from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading
 
 FORMAT = 1
@@ -131,6 +141,7 @@ Record = (
     | Close
     | Anchor
     | Pull
+    | Notice
     | Standing
     | Note
     | Heard
@@ -179,6 +190,7 @@ _PLAIN: dict[str, type] = {
     "/journal/close": Close,
     "/journal/anchor": Anchor,
     "/pull": Pull,
+    "/notice": Notice,
     "/note": Note,
     "/heard": Heard,
     "/standing": Standing,
@@ -195,6 +207,7 @@ _NEWER = (
     "/standing",
     "/note",
     "/heard",
+    "/notice",
 )
 """Topics that came after the first ones: their ids follow, so that older journals read on."""
 
