@@ -71,6 +71,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     # roots: programs, and the parts that belong to one program alone
     "firmware.view": (7, "daemon"),
     "firmware.unit": (7, "daemon"),
+    "firmware.kept": (7, "daemon"),
     "firmware.informed": (7, "daemon"),
     "firmware.wiring": (7, "daemon"),
     "firmware.simulate": (7, "daemon"),
@@ -87,7 +88,7 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "ledger", "keeper",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "hearing", "ledger", "keeper",
     "open_segment", "writer", "reader", "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""

@@ -11,6 +11,7 @@ import os
 import struct
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.journal import record, seal, segment, stored
@@ -45,13 +46,58 @@ def has_good_magic(path: Path) -> bool:
         return file.read() == MAGIC
 
 
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What the last segment of a journal says of itself; empty where it does not say.
+
+    `digest` and `public_key` are its last seal's, `why` is how it ended.
+    """
+
+    digest: str = ""
+    public_key: str = ""
+    start: record.Start | None = None
+    why: str = ""
+
+
+def last_words(path: Path) -> LastWords:
+    """The start, the last whole seal and the close of a segment that is not encrypted."""
+    content = stored.read(path)
+    found = segment.scan(content)
+    seals = (seal.parse(stamp.message.text) for stamp in reversed(found.seals))
+    last = next((one for one in seals if one is not None), None)
+    start, close = None, None
+    for span in (*found.chunks[:1], *found.chunks[-3:]):
+        for message in segment.unpacked(span.content(content)):
+            if message.topic_id == TOPIC_IDS["/journal/start"]:
+                start = start or _decoded(message)
+            elif message.topic_id in (TOPIC_IDS["/journal/close"], TOPIC_IDS["/journal/finished"]):
+                close = _decoded(message)
+    return LastWords(
+        digest=last.digest if last is not None else "",
+        public_key=last.public_key if last is not None else "",
+        start=start if isinstance(start, record.Start) else None,
+        why=_why(close),
+    )
+
+
+def _decoded(message: Message) -> record.Record | None:
+    try:
+        return record.decode(record.TOPICS[message.topic_id - 1], message.text)[1]
+    except record.RecordError:
+        return None
+
+
+def _why(close: record.Record | None) -> str:
+    if isinstance(close, record.Close):
+        return close.why
+    if isinstance(close, record.Finished):
+        return f"cut off: {close.note}"
+    return ""
+
+
 def last_digest(path: Path) -> str:
     """The digest in the last seal of a segment, or nothing where none is whole."""
-    for stamp in reversed(segment.scan(stored.read(path)).seals):
-        found = seal.parse(stamp.message.text)
-        if found is not None:
-            return found.digest
-    return ""
+    return last_words(path).digest
 
 
 def finish(

@@ -21,12 +21,15 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import JournalError
+from firmware.findings import Event, Pull
 from firmware.journal import finish, folder, ledger, segment, stored
+from firmware.journal.before import beginnings
 from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, before_step, contents, ns
 from firmware.journal.folder import LEDGER, Lock, Place, Storage, beside
+from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
-from firmware.journal.record import Close, Gap, Record, Start, encode, topic_of
+from firmware.journal.record import Close, Gap, Note, Record, Start, encode, topic_of
 from firmware.journal.seal import Key, Kind
 from firmware.journal.segment import TOPIC_IDS, Message
 from firmware.readings import Disk, Missing, Why
@@ -96,11 +99,13 @@ class Journal:
         is_patient: bool = False,
         storage: Storage | None = None,
         keeper: Keeper | None = None,
+        hearing: Hearing | None = None,
     ) -> None:
         """`on_change` is called from the journal's thread when the trouble, the losses or the
         notices change, and every 10 s; it must not block. `key_path` is FOLDER.key unless given.
         `is_patient`: `put` waits for room instead of losing (a replay, never the unit). `keeper`
-        stores what is closed and keeps the ledger; without it, segments stay as they are sealed."""
+        stores what is closed and keeps the ledger; without it, segments stay as they are sealed.
+        `hearing` is told of each event, and hands over what the receiver said about it."""
         self._folder = folder
         digests = {name: hashlib.sha256(body).hexdigest() for name, body in attachments}
         self._start = replace(start, boot_id=start.boot_id or uuid.uuid4().hex, attachments=digests)
@@ -112,6 +117,9 @@ class Journal:
         self._is_patient = is_patient
         self._storage = storage or Storage()
         self._keeper = keeper
+        self._hearing = hearing
+        if hearing is not None:
+            hearing.keep = self.put
         self._lock = Lock(folder)
         self._period_s = max(SHORTEST_COMMIT_S, clock.real_s(COMMIT_S))
 
@@ -139,6 +147,7 @@ class Journal:
         self._digest = ""
         self._trouble = ""
         self._notices: list[str] = []
+        self._first_notes: list[Note] = []
         self._dating = Dating()
         self._home: Path | None = None
         self._begun_at_s = 0.0
@@ -169,6 +178,8 @@ class Journal:
         """
         if self._is_patient:
             self._wait_for_room()
+        if self._hearing is not None and isinstance(record, Event | Pull):
+            self._hearing.tell(at_s)
         with self._guard:
             self._sequence += 1
             room = QUEUE_RECORDS + (URGENT_RESERVE if urgent else 0) - len(self._queue)
@@ -377,10 +388,20 @@ class Journal:
                     )
                 )
         if places:
-            self._digest = self._digest_of(places[-1]) or self._digest
+            self._digest = self._before(places[-1], key) or self._digest
         self._kept_bytes = sum(place.path.stat().st_size for place in places)
         if self._keeper is not None:
             self._keeper.begin(key)
+
+    def _before(self, place: Place, key: Key) -> str:
+        """The digest that this boot goes on from; notes how it differs from the boot before."""
+        if stored.form_of(place.path) == stored.LOCKED:
+            return self._digest_of(place)
+        last = finish.last_words(place.path)
+        is_first = self._segments == 0 and place.boot < self._start.boot
+        if is_first and self._keeper is not None:  # a copy has no boot before it
+            self._first_notes = beginnings(self._start, last, key, place.path.parent.name)
+        return last.digest
 
     def _digest_of(self, place: Place) -> str:
         """The digest of a segment's last seal; of a stored one as the ledger has it."""
@@ -417,6 +438,9 @@ class Journal:
         )
         if self._keeper is not None:
             self._keeper.began(start, one.digest, one.path, one.end_ns)
+        utc = self._batch[0].utc
+        self._batch[:0] = [Item(0, at_s, utc, note, True) for note in self._first_notes]
+        self._first_notes = []
         self._begun_at_s = self._sealed_at_s = at_s
         self._is_begun_dated = self._dating.pair is not None
         return one

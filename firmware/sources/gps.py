@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import closing
 
 from firmware.buses.uart import Uart
@@ -49,6 +50,8 @@ class Gps:
         self._ended = threading.Event()
         self._opened = threading.Event()
         self._thread: threading.Thread | None = None
+        self.on_octets: Callable[[bytes, float], None] | None = None
+        """Hears every byte of the line after it was judged, with its instant; must not block."""
 
     def start(self, post: Post) -> None:
         """Begins to read, in a thread of its own."""
@@ -91,6 +94,8 @@ class Gps:
                 for reading in tracker.feed(octets, now_s):
                     post(reading)
                 tracker.signals.hear(octets, now_s)  # no fix waits for it
+                if self.on_octets is not None:
+                    self.on_octets(octets, now_s)
             elif now_s >= due_s:
                 due_s = now_s + RETRY_S
                 self._miss(
