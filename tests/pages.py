@@ -235,3 +235,16 @@ class Stream:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def frame_when(stream: Stream, wanted: Callable[[dict[str, object]], bool]) -> dict[str, object]:
+    deadline_s = Clock().mono_s() + WAIT_S
+    for one in stream.frames():
+        if wanted(one):
+            return one
+        assert Clock().mono_s() < deadline_s, one
+    raise AssertionError("the page hung up")
+
+
+def wrong(code: str) -> str:
+    return "1111" if code != "1111" else "2222"

@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import re
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from glass_scenes import NIGHT, NO_FIX, RIDE, SLOW_DOWN, alert
-from pages import STANDING, WAIT_S, Browser, PageProcess, Stream, Unit, until
+from glass_scenes import RIDE, alert
+from pages import STANDING, WAIT_S, Browser, PageProcess, Stream, Unit, frame_when, until, wrong
 
 from firmware import __version__
-from firmware.clock import Clock, ManualClock
-from firmware.dash import screen
-from firmware.findings import Cues, LightCue
+from firmware.clock import Clock
 from firmware.page import frame
-from firmware.page.door import HEAD_S, MAX_CONNECTIONS, why_not
+from firmware.page.door import HEAD_S, MAX_CONNECTIONS
 from firmware.page.guard import is_ours
 from firmware.page.hub import MAX_SCREENS
 from firmware.page.main import main
-from firmware.page.pairing import (
-    CODE_S,
-    GAP_S,
-    LONGEST_WAIT_S,
-    MAX_SESSIONS,
-    TRIES,
-    Pairing,
-    RefusedError,
-)
-from firmware.state import State
-
-OVER = replace(
-    RIDE,
-    speed_mph=61.2,
-    alert=SLOW_DOWN,
-    alerts=(SLOW_DOWN,),
-    cues=Cues(LightCue.RED_FLASH, is_watching=True),
-)
+from firmware.state import MarkSeen, State
 
 
 @pytest.fixture(scope="module")
@@ -77,176 +55,6 @@ def page(unit: Unit) -> Iterator[PageProcess]:
             frame_when(stream, lambda told: told["life"] == "live")
         until(lambda: _connections(one) == 0)
         yield one
-
-
-def frame_when(stream: Stream, wanted: Callable[[dict[str, object]], bool]) -> dict[str, object]:
-    deadline_s = Clock().mono_s() + WAIT_S
-    for one in stream.frames():
-        if wanted(one):
-            return one
-        assert Clock().mono_s() < deadline_s, one
-    raise AssertionError("the page hung up")
-
-
-# -- what a frame says
-
-
-def test_a_frame_says_in_words_what_the_glass_shows() -> None:
-    told = frame.frame_of(OVER)
-    assert (told["speed"], told["limit"], told["is_over"]) == (61, 55, True)
-    assert told["limit_why"] == "After dark, not faster than 55 mph."
-    assert told["limit_clause"] == NIGHT
-    assert (told["level"], told["is_flashing"]) == ("now", True)
-    assert told["alerts"][0]["lines"] == ["SLOW DOWN", "LIMIT 55"]
-    assert told["alerts"][0]["law"] == "Night speed"
-    assert [(one["name"], one["word"], one["mark"]) for one in told["signs"]] == [
-        ("Head lamp", "lit", "good"),
-        ("Tail lamp", "lit", "good"),
-        ("Tether", "attached", "good"),
-        ("Engine", "running", "plain"),
-        ("GPS", "fix, 9 satellites", "good"),
-        ("Clock", "no date known", "unknown"),
-        ("Journal", "3.2 GB free", "good"),
-    ]
-
-
-def test_the_dots_of_a_frame_are_the_glass() -> None:
-    import base64
-
-    dots = base64.b64decode(frame.frame_of(OVER)["glass"])
-    assert dots == screen.draw(SLOW_DOWN, OVER).tobytes()
-    dots = base64.b64decode(frame.dead_frame("gone")["glass"])
-    assert dots == screen.draw_no_unit().tobytes()
-
-
-def test_what_is_not_known_is_no_number_and_said_why() -> None:
-    told = frame.frame_of(NO_FIX)
-    assert (told["speed"], told["limit"], told["is_watching"]) == (None, None, False)
-    assert told["speed_why"] == "Speed not known: no fix: the receiver says V"
-    assert told["limit_why"] == "Limit not known"
-    assert [one["duty"] for one in told["not_watched"]] == [
-        "Night speed", "Near dwellings at night", "On the ice near people and shanties",
-    ]  # fmt: skip
-
-
-def test_a_frame_holds_no_place() -> None:
-    told = frame.encode(frame.frame_of(RIDE)).decode()
-    assert str(RIDE.lat_deg) not in told
-    assert str(RIDE.lon_deg) not in told
-
-
-def test_a_dead_frame_holds_nothing_that_was_alive() -> None:
-    assert frame.dead_frame("gone").keys() == {"life", "glass", "trouble"}
-
-
-@pytest.mark.parametrize("code", ["0000", "4711"])
-def test_a_code_on_the_glass_is_in_no_frame(code: str) -> None:
-    with_code = frame.frame_of(replace(STANDING, prompt=f"{frame.CODE_WORDS} {code}"))
-    assert with_code == frame.frame_of(replace(STANDING, prompt=frame.HIDDEN_CODE))
-    assert code not in frame.encode(with_code).decode()
-
-
-# -- pairing
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(100.0)
-
-
-def refusal(call: Callable[[], object]) -> tuple[int, str]:
-    with pytest.raises(RefusedError) as refused:
-        call()
-    return refused.value.status, refused.value.what
-
-
-def wrong(code: str) -> str:
-    return "1111" if code != "1111" else "2222"
-
-
-def test_the_right_code_pairs_once_and_only_the_browser_that_asked(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    offer = pairing.begin()
-    assert re.fullmatch(r"[0-9]{4}", offer.code)
-    over = (410, "That code is over. Ask for a new one.")
-    assert refusal(lambda: pairing.enter("", offer.code)) == over
-    assert refusal(lambda: pairing.enter("another", offer.code)) == over
-    session = pairing.enter(offer.asker, offer.code)
-    assert pairing.is_paired(session)
-    assert not pairing.is_paired("")
-    assert refusal(lambda: pairing.enter(offer.asker, offer.code)) == over
-    pairing.end(session)
-    assert not pairing.is_paired(session)
-
-
-def test_a_code_is_over_after_a_minute(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    offer = pairing.begin()
-    clock.advance(CODE_S - 0.1)
-    assert pairing.is_pending
-    clock.advance(0.1)
-    assert not pairing.is_pending
-    assert refusal(lambda: pairing.enter(offer.asker, offer.code))[0] == 410
-
-
-def test_wrong_tries_are_counted_over_all_codes_and_make_the_next_one_wait(
-    clock: ManualClock,
-) -> None:
-    pairing = Pairing(clock)
-    said = []
-    for _ in range(TRIES):  # a new code for each try gives no new tries
-        offer = pairing.begin()
-        said.append(refusal(lambda: pairing.enter(offer.asker, wrong(offer.code))))  # noqa: B023 - called at once
-        pairing.cancel(offer.asker)
-        clock.advance(GAP_S)
-    assert said == [
-        (403, "Not the code on the glass. 2 tries left."),
-        (403, "Not the code on the glass. One try left."),
-        (429, "Not the code on the glass. A new code can be had in 10 s."),
-    ]
-    assert refusal(pairing.begin) == (429, "Too many wrong tries. A new code can be had in 7 s.")
-
-
-def test_guessing_for_a_day_is_a_hundred_tries(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    tries = 0
-    end_s = clock.mono_s() + 86_400.0
-    while clock.mono_s() < end_s:
-        try:
-            offer = pairing.begin()
-        except RefusedError:
-            clock.advance(30.0)
-            continue
-        refusal(lambda: pairing.enter(offer.asker, wrong(offer.code)))  # noqa: B023 - called at once
-        tries += 1
-        pairing.cancel(offer.asker)
-        clock.advance(GAP_S)
-    assert tries <= 3 * (86_400.0 / LONGEST_WAIT_S + 10)
-
-
-def test_another_phone_waits_for_the_first(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    pairing.begin()
-    clock.advance(20.0)
-    assert refusal(pairing.begin) == (
-        409, "Another phone is being paired. Try again in 40 s.",
-    )  # fmt: skip
-
-
-def test_codes_come_no_faster_than_a_person_asks(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    pairing.cancel(pairing.begin().asker)
-    assert refusal(pairing.begin) == (429, "That was quick. Try again in a moment.")
-
-
-def test_one_phone_too_many_ends_the_oldest(clock: ManualClock) -> None:
-    pairing = Pairing(clock)
-    sessions = []
-    for _ in range(MAX_SESSIONS + 1):
-        clock.advance(GAP_S)
-        offer = pairing.begin()
-        sessions.append(pairing.enter(offer.asker, offer.code))
-    assert [pairing.is_paired(one) for one in sessions] == [False] + [True] * MAX_SESSIONS
 
 
 def paired(page: PageProcess, unit: Unit) -> Browser:
@@ -290,6 +98,15 @@ def test_a_phone_that_has_read_the_glass_may_acknowledge_and_mark(
     assert asked == [("note", "paired with the page"), ("acknowledge", ""), ("mark", "shanty")]
     assert all(re.match(r"page(?: 127\.0\.0\.1)? \(uid \d+, pid \d+\)$", one.by)
                for one in unit.asked)  # fmt: skip
+
+    # What it says is no dwelling is what the unit has nearest, and only a dwelling.
+    until(lambda: browser.ask("/ask", {"do": "report"}).status == 409)
+    unit.state = replace(unit.state, zone="dwelling", zone_id="house-7", zone_ft=140.0)
+    until(lambda: browser.ask("/ask", {"do": "report"}).status == 200)
+    assert (unit.asked[-1].action, unit.asked[-1].argument) == (
+        "report",
+        "house-7 not a dwelling, says the rider",
+    )
 
     browser.ask("/unpair", {})
     assert browser.ask("/ask", {"do": "acknowledge"}).status == 401
@@ -357,9 +174,6 @@ def test_a_code_that_is_asked_for_as_soon_as_the_page_is_there_stays(unit: Unit)
             for _ in range(6):
                 next(frames)
         assert [bool(one) for one in unit.prompts()] == [True]
-
-
-# -- who is refused
 
 
 @pytest.mark.parametrize(
@@ -488,9 +302,6 @@ def test_the_files_hold_no_script_or_style_in_the_markup_and_no_address_outside(
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", file.read_text())
 
 
-# -- the stream
-
-
 def test_the_end_of_the_unit_is_told_at_once_and_so_is_its_return(
     served: PageProcess, folder: Path
 ) -> None:
@@ -609,9 +420,6 @@ def _connections(page: PageProcess) -> int:
     return sum(line.split()[1].endswith(f":{port}") and line.split()[3] == "01" for line in lines)
 
 
-# -- the program
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_in_order_while_screens_look(folder: Path, number: signal.Signals) -> None:
     with PageProcess(folder / "none.sock") as page, Stream(page) as stream:
@@ -634,74 +442,22 @@ def test_a_port_that_is_taken_is_one_sentence(
     )
 
 
-def test_an_address_of_another_machine_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--host", "192.0.2.1", "--port", "0"]) == 2
-    assert capsys.readouterr().err == (
-        "192.0.2.1:0: is no address of this machine. Give one with --host, like 127.0.0.1 for "
-        "this machine alone or 0.0.0.0 for all its networks.\n"
+def test_the_rider_s_marks_are_counted_and_their_places_kept_back() -> None:
+    marks = (
+        MarkSeen("person", "a", 45.123456, -89.654321, 470.0),
+        MarkSeen("shanty", "b", 45.2, -89.6, 7.0 * 86400),
+        MarkSeen("shanty", "c", 45.2, -89.7, 9000.0),
     )
-
-
-def test_a_host_that_is_none_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--host", "no such host", "--port", "0"]) == 2
-    assert capsys.readouterr().err == (
-        "no such host:0: there is no such host: an address of this machine was expected. Give "
-        "one with --host, like 127.0.0.1.\n"
-    )
-
-
-def test_a_privileged_port_is_one_sentence() -> None:
-    assert why_not(OSError(errno.EACCES, "Permission denied")) == (
-        "this user may not listen there: a port from 1024 was expected.",
-        "Give one with --port.",
-    )
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "http"])
-def test_a_port_that_is_none_is_wrong_use(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([f"--port={port}"])
-    assert ended.value.code == 2
-    assert f"{port}: must be a whole number from 0 to 65535" in capsys.readouterr().err
-
-
-def test_the_configuration_says_where_and_the_options_win(tmp_path: Path) -> None:
-    config = tmp_path / "sledwarden.toml"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    config.write_text(
-        f'[unit]\nid = "sled-7"\n[feed]\npath = "{tmp_path}/f.sock"\n[page]\nport = {port}\n'
-    )
-    command = [sys.executable, "-m", "firmware.page.main", "--config", str(config)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == f"sledwarden-page: http://127.0.0.1:{port}/\n"
-        process.terminate()
-    with PageProcess(tmp_path / "g.sock", "--config", str(config)) as page, Stream(page) as stream:
-        assert next(stream.events())[1]["unit"] == "sled-7"
-        away = f"{tmp_path}/g.sock: No such file or directory"
-        frame_when(stream, lambda told: told["trouble"] == away)
-
-
-def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    assert "sledwarden-page --feed /run/sledwarden/feed.sock --port 8350" in capsys.readouterr().out
-
-
-def test_the_program_imports_nothing_that_senses_or_judges() -> None:
-    code = "import sys, firmware.page.main; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = done.stdout.split()
-    strangers = ("firmware.rules", "firmware.sources", "firmware.buses", "firmware.monitor",
-                 "firmware.journal", "firmware.outputs", "gpiozero", "smbus2", "serial", "mcap",
-                 "cryptography")  # fmt: skip
-    assert [one for one in loaded if one.startswith(strangers)] == []
-
-
-# -- what is told becomes no markup (that a browser agrees is tried in test_page_browser.py)
+    said = {
+        marks: "1 person and 2 shanties, the first ends in 8 min",
+        marks[2:]: "1 shanty, the first ends in 2 h",
+    }
+    for shown, words in said.items():
+        told = frame.frame_of(replace(STANDING, marks=shown))
+        (sign,) = [one for one in told["signs"] if one["kind"] == "marks"]
+        assert (sign["name"], sign["word"]) == ("Your marks", words)
+        assert b"45.1" not in frame.encode(told)
+    assert "marks" not in [one["kind"] for one in frame.frame_of(STANDING)["signs"]]
 
 
 def test_markup_in_words_stays_words_of_json() -> None:
