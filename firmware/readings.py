@@ -187,6 +187,11 @@ class Feature:
     parts: tuple[tuple[tuple[float, float], ...], ...]
     attributes: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether its pack says that it may be of its kind: it warns, and accuses nobody."""
+        return self.attributes.get("confidence") == "possible"
+
     def number(self, name: str) -> float | None:
         """The attribute as a finite number; None where it is not told or is none."""
         try:

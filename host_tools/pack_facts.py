@@ -67,8 +67,8 @@ class PackFacts:
         return self.age_days is not None and self.age_days > OLD_DAYS
 
 
-def facts(path: Path, today: date) -> PackFacts:
-    """Counts all of a pack. Raises ZoneError for a file that is none."""
+def facts(path: Path, today: date | None = None) -> PackFacts:
+    """Counts all of a pack; its age where it is told what day it is. Raises ZoneError for a file that is none."""
     with closing(Pack(path)) as pack:
         digest, dated = pack.digest, pack.dated
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -79,7 +79,9 @@ def facts(path: Path, today: date) -> PackFacts:
             raise ZoneError(str(path), f"can't be read on ({error}).", REBUILD) from error
 
 
-def _facts(path: Path, digest: str, dated: str, today: date, file: sqlite3.Connection) -> PackFacts:
+def _facts(
+    path: Path, digest: str, dated: str, today: date | None, file: sqlite3.Connection
+) -> PackFacts:
     rows = file.execute(_COUNTS, (STRUCK,)).fetchall()
     kinds: Counter[str] = Counter()
     for kind, is_struck, _, _, count, *_ in rows:
@@ -110,5 +112,5 @@ def _facts(path: Path, digest: str, dated: str, today: date, file: sqlite3.Conne
         dated_from=min((row[5] for row in rows if row[5]), default=None),
         dated_to=max((row[6] for row in rows if row[6]), default=None),
         dated=dated or None,
-        age_days=age_days(dated, today),
+        age_days=None if today is None else age_days(dated, today),
     )

@@ -31,6 +31,8 @@ _NO_MAP: Final = "expected points, lines or polygons in degrees"
 _PIECE_CORNERS: Final = 400
 _PIECE_DEG: Final = 45.0
 _LEAST_DEG: Final = 0.02
+_MOST_WIDE_DEG: Final = 60.0  # nearer to a pole than 2 km a flat map of degrees holds no more
+_FINER_THAN_NEEDED_DEG: Final = 1e-6  # 0.1 m: 0.2 % of the shortest distance that a law asks for
 _M_PER_DEG_LAT: Final = 110_574.0
 
 
@@ -113,6 +115,8 @@ def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
     side = max(east - west, north - south)
     is_small = shapely.get_num_coordinates(near) <= _PIECE_CORNERS and side <= _PIECE_DEG
     if is_small or side <= _LEAST_DEG:
+        if not is_small:
+            near = shapely.simplify(near, _FINER_THAN_NEEDED_DEG)
         yield Piece(tile, _BARE + _wkb(near))
         return
     xs, ys = [west, east], [south, north]
@@ -148,7 +152,8 @@ def _around(tile: Box) -> BaseGeometry:
 def _wide(south: float, north: float) -> float:
     """The reach in degrees of longitude where they are shortest."""
     parallel = math.cos(math.radians(max(abs(south), abs(north))))
-    return min(360.0, PIECE_REACH_M / _M_PER_DEG_LAT / parallel) if parallel > 1e-6 else 360.0
+    wide = PIECE_REACH_M / _M_PER_DEG_LAT / parallel if parallel > 1e-6 else _MOST_WIDE_DEG
+    return min(_MOST_WIDE_DEG, wide)
 
 
 def _opened(blob: bytes) -> tuple[BaseGeometry, float, float, float, float]:

@@ -57,15 +57,20 @@ class Nearby:
         a: tuple[float, float],
         b: tuple[float, float] | None = None,
         within_m: float = math.inf,
+        *,
+        is_known: bool = False,
     ) -> Near | None:
         """The feature nearest to the place a, or to the way from a to b; None if there is none, or
-        none within so many metres, which is quick to tell.
+        none within so many metres, which is quick to tell. `is_known` passes over what is only
+        possibly of its kind.
 
         Of several that hold the place it is the one it is deepest in. What lies beyond the
         surroundings' radius is not known: ask `reaches` whether the answer is whole.
         """
         start = self._plane.xy(*a)
         path = (*start, *(start if b is None else self._plane.xy(*b)))
+        if is_known:
+            return self._search(kinds, path, within_m, is_known=True)
         known = self._clear.get(kinds := frozenset(kinds))
         if known is not None:
             away_m = max(
@@ -125,7 +130,12 @@ class Nearby:
         return self
 
     def _search(
-        self, kinds: Collection[str], path: tuple[float, float, float, float], within_m: float
+        self,
+        kinds: Collection[str],
+        path: tuple[float, float, float, float],
+        within_m: float,
+        *,
+        is_known: bool = False,
     ) -> Near | None:
         """The nearest feature, looked for from box to box, nearest first."""
         box = (
@@ -151,6 +161,8 @@ class Nearby:
                 for gap2, below in one.gaps2(box):
                     if gap2 <= within2:
                         heapq.heappush(queue, (gap2, next(turn), below))
+                continue
+            if is_known and one.feature.is_possible:
                 continue
             found = _measure(one, path, within2)
             if found[0] <= within2 and (best is None or found < best[:3]):

@@ -222,7 +222,8 @@ class ZoneSpeed:
         assert clause.limit is not None  # law.py refuses a speed clause without one
         value, error = in_unit_of(clause.limit, speed_mps, fix.error_mps)
         sure = sure and is_surely_within_window(now, clause)
-        why = f"{near.feature.kind} {ft(near.distance_m):.0f} ft away"
+        what = f"{'possible ' if near.feature.is_possible else ''}{near.feature.kind}"
+        why = f"{what} {ft(near.distance_m):.0f} ft away"
         if not sure:
             why += f", give or take {ft(fix.error_m):.0f} ft"
         finding = judge_speed(clause, value, error, why, self.choices, sure, TOPIC)
@@ -252,7 +253,11 @@ class ZoneSpeed:
                     continue
                 if best is None or near.distance_m < best.distance_m:
                     best = near
-                if sure is None and near.distance_m + fix.error_m <= reach_m:
+                if near.feature.is_possible:  # what is known to be one may lie further, and count
+                    near = chart.nearest(
+                        rule.kinds, here, came_from, reach_m - fix.error_m, is_known=True
+                    )
+                if near is not None and sure is None and near.distance_m + fix.error_m <= reach_m:
                     sure = near
         if best is None:
             return None, False
