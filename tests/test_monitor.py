@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from judging import HOME, configured, east_of, fix_of, point, square
+from sled_rig import (
+    DWELLINGS,
+    EVERYTHING,
+    GPS,
+    HEAD,
+    HOUSE,
+    ICE,
+    NIGHT,
+    NIGHT_SPEED,
+    NOON,
+    OF_SIX,
+    SIX,
+    T0,
+    TAIL,
+    TETHER,
+    Sled,
+)
 
-from firmware import law
-from firmware.findings import Alert, Cues, Event, Finding, HapticCue, LightCue, ToneCue, Verdict
-from firmware.monitor import Monitor, Outcome, build, fitted_channels
+from firmware.findings import Cues, HapticCue, LightCue, ToneCue, Verdict
+from firmware.monitor import build, fitted_channels
 from firmware.readings import (
     Channel,
     Disk,
@@ -24,109 +35,13 @@ from firmware.readings import (
     Light,
     Missing,
     Press,
-    Reading,
     Receiver,
     Request,
     RtcTime,
-    Surroundings,
     Tether,
     TetherState,
-    Value,
     Why,
 )
-
-NIGHT_SPEED, DWELLINGS, ICE = "350.10(1)(gm)", "350.10(1)(g)", "350.10(1)(i)"
-HEAD, TAIL, TETHER = "350.09(2)(b)", "350.09(3)", "350.09(9)"
-OF_SIX = law.load(str(Path(__file__).parent / "data" / "law" / "sample.toml"))
-"""What a monitor does with clauses, not what they say: six of them are enough."""
-
-SIX = [one.citation for one in OF_SIX.clause if one.kind]
-
-T0 = 1000.0
-NIGHT = datetime(2026, 1, 16, 5, tzinfo=UTC)  # 23:00 in Wisconsin
-NOON = datetime(2026, 1, 16, 18, tzinfo=UTC)
-EVERYTHING = frozenset(Channel)
-FLOOR = "[clock]\nfloor = 2026-01-01\n"
-GPS = frozenset({Channel.FIX, Channel.RECEIVER, Channel.REQUEST, Channel.JOURNAL})
-COVER = square("coverage", HOME, 30_000.0, "cover")
-HOUSE = point("dwelling", HOME, "house")
-
-
-class Sled:
-    """A monitor and the story of its changes."""
-
-    def __init__(
-        self, fitted: frozenset[Channel] = EVERYTHING, utc_at_t0: datetime = NIGHT
-    ) -> None:
-        self.monitor: Monitor = build(configured(FLOOR), [OF_SIX], fitted)
-        self.utc_at_t0 = utc_at_t0
-        self.findings: list[tuple[float, str, Verdict]] = []
-        self.alerts: list[tuple[float, str, str]] = []
-        self.events: list[tuple[float, str, bool, bool]] = []
-
-    def _keep(self, outcome: Outcome) -> Sled:
-        self.findings += [(at_s, one.clause, one.verdict) for at_s, one in outcome.findings]
-        self.alerts += [(at_s, one.name, one.state) for at_s, one in outcome.alerts]
-        self.events += [
-            (at_s, one.clause, one.is_sure, one.end_s is not None) for at_s, one in outcome.events
-        ]
-        return self
-
-    def put(
-        self,
-        at_s: float,
-        channel: Channel,
-        value: Value,
-        fresh_s: float | None = None,
-        *,
-        mono_s: float | None = None,
-    ) -> Sled:
-        reading = Reading(channel, value, at_s if mono_s is None else mono_s, "test", fresh_s)
-        return self._keep(self.monitor.step(reading, at_s))
-
-    def fix(
-        self,
-        at_s: float,
-        mph: float = 30.0,
-        place: tuple[float, float] = HOME,
-        fresh_s: float | None = 2.5,
-        *,
-        mono_s: float | None = None,
-        utc: datetime | None = None,
-        track_deg: float | None = None,
-    ) -> Sled:
-        mono_s = at_s if mono_s is None else mono_s
-        date = self.utc_at_t0 + timedelta(seconds=mono_s - T0) if utc is None else utc
-        value = replace(fix_of(mph, place, track_deg=track_deg), utc=date)
-        return self.put(at_s, Channel.FIX, value, fresh_s, mono_s=mono_s)
-
-    def whole(self, at_s: float = T0, *features: object) -> Sled:
-        """All parts answer: lamps lit, tether in, engine on, a map about home, a fix at 30 mph."""
-        around = Surroundings(*HOME, 2000.0, (COVER, *features))  # type: ignore[arg-type]  # Feature
-        self.put(at_s, Channel.SURROUNDINGS, around)
-        self.put(at_s, Channel.TETHER, Tether(TetherState.IN))
-        self.put(at_s, Channel.ENGINE, Engine(True))
-        self.put(at_s, Channel.LIGHT_HEAD, Light(800.0, 10.0))
-        self.put(at_s, Channel.LIGHT_TAIL, Light(800.0, 10.0, 0.9))
-        self.put(at_s, Channel.LIGHT_AMBIENT, Light(0.0, 1.0))
-        self.put(at_s, Channel.JOURNAL, Disk(1000.0))
-        return self.fix(at_s, place=east_of(3000.0))
-
-    def advance(self, at_s: float) -> Sled:
-        return self._keep(self.monitor.advance(at_s))
-
-    def of(self, clause: str) -> list[tuple[float, Verdict]]:
-        """The changes of one clause, with the seconds since T0."""
-        return [(at_s - T0, verdict) for at_s, one, verdict in self.findings if one == clause]
-
-    def now(self, clause: str) -> Finding:
-        return self.monitor.findings[clause]
-
-    def alert(self, name: str) -> list[tuple[float, str]]:
-        return [(at_s - T0, state) for at_s, one, state in self.alerts if one == name]
-
-
-# Beginning.
 
 
 def test_the_first_reading_judges_every_clause_in_the_order_of_the_law() -> None:
@@ -179,9 +94,6 @@ def test_only_changes_are_told() -> None:
     for second in range(10):
         sled.fix(T0 + second)
     assert sled.of(NIGHT_SPEED) == [(0.0, Verdict.COMPLIANT)]
-
-
-# A value lapses, and a Missing waits for it.
 
 
 def test_a_fix_lapses_at_its_own_instant_however_late_the_next_reading_comes() -> None:
@@ -271,9 +183,6 @@ def test_light_that_is_no_number_is_never_a_lit_lamp() -> None:
     sled.put(T0 + 1.0, Channel.LIGHT_HEAD, Light(math.nan, 1.0))
     assert sled.now(HEAD).verdict is Verdict.UNKNOWN
     assert sled.now(HEAD).why == "head lamp not seen (not trusted: a figure is no number)"
-
-
-# Timers fire at their own instants.
 
 
 def test_a_lamp_is_out_at_its_own_instant() -> None:
@@ -371,9 +280,6 @@ def test_the_rtc_alone_tells_whether_the_window_is_open() -> None:
     assert sled.now(DWELLINGS).why == "outside its hours"
 
 
-# Clocks step.
-
-
 def test_a_step_of_the_satellites_date_is_followed_at_once() -> None:
     sled = Sled(GPS).fix(T0, 70.0)
     sled.fix(T0 + 1.0, 70.0, utc=NOON).fix(T0 + 2.0, 70.0)
@@ -407,9 +313,6 @@ def test_a_battery_clock_that_steps_is_followed_until_the_first_fix() -> None:
     assert sled.monitor.timekeeper.utc(T0 + 1.0) == NOON
     sled.fix(T0 + 2.0).put(T0 + 3.0, Channel.RTC, RtcTime(NOON, 2.0))
     assert sled.monitor.timekeeper.utc(T0 + 3.0) == NIGHT + timedelta(seconds=3)
-
-
-# Requests and cues.
 
 
 def race(at_s: float) -> Sled:
@@ -492,157 +395,3 @@ def test_power_off_ends_what_is_open() -> None:
         (T0 + 5.0, True, None),
         (T0 + 7.0, True, T0 + 7.0),
     ]
-
-
-# The same always gives the same.
-
-_LUX = st.sampled_from([0.0, 4.0, 7.0, 20.0, 60.0, 800.0])
-_MISSING = st.sampled_from([Missing(why) for why in Why])
-_PLACES = st.builds(east_of, st.floats(-600.0, 600.0), st.floats(-60.0, 60.0))
-_DATES = st.one_of(
-    st.none(),
-    st.sampled_from([NIGHT, NOON, datetime(2026, 1, 16, 4, 29, 55, tzinfo=UTC)]),
-    st.floats(0.0, 3.1e8).map(lambda seconds: NIGHT + timedelta(seconds=seconds)),
-)
-_FIXES = st.builds(
-    lambda mph, place, utc, track: replace(fix_of(mph, place, track_deg=track), utc=utc),
-    st.sampled_from([0.0, 0.9, 1.0, 9.5, 10.2, 30.0, 54.0, 55.2, 61.0, 73.0]),
-    _PLACES,
-    _DATES,
-    st.one_of(st.none(), st.floats(0.0, 359.9)),
-)
-_THINGS = st.lists(
-    st.one_of(
-        st.builds(point, st.sampled_from(["dwelling", "shanty", "person"]), _PLACES),
-        st.builds(square, st.sampled_from(["water", "dwelling"]), _PLACES, st.floats(50.0, 900.0)),
-    ),
-    max_size=4,
-)
-_ASKED = st.sampled_from(
-    [
-        Request("mode", "race on"),
-        Request("mode", "race off"),
-        Request("mark", "shanty"),
-        Request("mark"),
-        Request("test"),
-        Request("prompt", "HOLD"),
-        Request("acknowledge"),
-        Request("note", "x"),
-    ]
-)
-_SAID = st.one_of(
-    st.tuples(st.just(Channel.FIX), _FIXES | _MISSING),
-    st.tuples(st.just(Channel.FIX), _FIXES),
-    st.tuples(
-        st.sampled_from([Channel.LIGHT_HEAD, Channel.LIGHT_TAIL, Channel.LIGHT_AMBIENT]),
-        st.builds(lambda lux: Light(lux, 1.0), _LUX) | _MISSING,
-    ),
-    st.tuples(st.just(Channel.TETHER), st.builds(Tether, st.sampled_from(TetherState)) | _MISSING),
-    st.tuples(st.just(Channel.ENGINE), st.builds(Engine, st.booleans()) | _MISSING),
-    st.tuples(st.just(Channel.BUTTON), st.builds(Press, st.sampled_from(["press", "hold"]))),
-    st.tuples(
-        st.just(Channel.RTC),
-        st.builds(RtcTime, _DATES.filter(lambda one: one is not None), st.just(2.0)) | _MISSING,
-    ),
-    st.tuples(
-        st.just(Channel.SURROUNDINGS),
-        st.builds(lambda things: Surroundings(*HOME, 2000.0, (COVER, *things)), _THINGS) | _MISSING,
-    ),
-    st.tuples(st.just(Channel.REQUEST), _ASKED),
-    st.tuples(st.just(Channel.RECEIVER), st.just(Receiver(satellites=7)) | _MISSING),
-    st.tuples(st.just(Channel.JOURNAL), st.just(Disk(10.0)) | _MISSING),
-)
-_GAPS = st.sampled_from([0.0, 0.1, 0.25, 1.0, 1.7, 2.0, 5.0, 30.0, 61.0, 700.0])
-_STORIES = st.lists(
-    st.tuples(
-        _GAPS, _SAID, st.sampled_from([None, 0.5, 2.5, 10.0]), st.sampled_from([0.0, 0.2, 3.0])
-    ),
-    min_size=1,
-    max_size=25,
-)
-_CUTS = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=3)
-Story = list[tuple[float, tuple[Channel, Value], float | None, float]]
-Change = tuple[float, Finding | Alert | Event]
-
-
-def play(story: Story, cuts: Sequence[float] = ()) -> list[list[Change]]:
-    """Everything that a story brings, with `advance` called at parts of the way to each reading."""
-    monitor = build(configured(FLOOR), [OF_SIX], EVERYTHING)
-    brought: list[list[Change]] = [[], [], []]
-
-    def keep(outcome: Outcome) -> None:
-        brought[0] += outcome.findings
-        brought[1] += outcome.alerts
-        brought[2] += outcome.events
-
-    at_s = T0
-    for number, (gap_s, (channel, value), fresh_s, late_s) in enumerate(story):
-        for part in sorted(cuts) if number else ():
-            keep(monitor.advance(at_s + gap_s * part))
-        at_s += gap_s
-        keep(monitor.step(Reading(channel, value, at_s - late_s, "test", fresh_s), at_s))
-        assert monitor.next_due_s > at_s
-    keep(monitor.finish(at_s + 4000.0))
-    for kept in brought:
-        assert all(before[0] <= after[0] for before, after in pairwise(kept))
-    return brought
-
-
-@settings(max_examples=150, deadline=None)
-@given(_STORIES, _CUTS)
-def test_the_same_readings_give_the_same_changes_however_time_is_cut(
-    story: Story, cuts: list[float]
-) -> None:
-    assert play(story) == play(story, cuts)
-
-
-@settings(max_examples=100, deadline=None)
-@given(_STORIES)
-def test_every_finding_is_whole_and_time_always_goes_on(story: Story) -> None:
-    for _, finding in play(story)[0]:
-        assert isinstance(finding, Finding)
-        assert finding.why
-        if finding.verdict.is_over and finding.topic != "tether":
-            assert finding.value is not None
-            assert finding.limit is not None
-            assert finding.unit
-        if finding.verdict is Verdict.UNKNOWN:
-            assert (finding.value, finding.limit) == (None, None)
-
-
-@settings(max_examples=100, deadline=None)
-@given(_STORIES)
-def test_alerts_and_events_begin_and_end_in_turn(story: Story) -> None:
-    _, alerts, events = play(story)
-    standing: dict[tuple[str, str], str] = {}
-    for _, alert in alerts:
-        assert isinstance(alert, Alert)
-        key = (alert.name, alert.clause)
-        if alert.state == "raised":
-            assert key not in standing
-            standing[key] = "raised"
-        elif alert.state == "acknowledged":
-            assert standing[key] == "raised"
-            standing[key] = "acknowledged"
-        else:
-            del standing[key]
-        assert all(len(line) <= 16 for line in alert.words.split("\n"))
-    open_since: dict[str, float] = {}
-    for at_s, event in events:
-        assert isinstance(event, Event)
-        if event.end_s is not None:
-            assert open_since.pop(event.clause) == event.start_s <= event.end_s == at_s
-        elif event.is_sure:
-            assert open_since[event.clause] == event.start_s
-        else:
-            assert event.clause not in open_since
-            open_since[event.clause] = at_s
-    assert open_since == {}
-
-
-def test_a_second_of_every_kind_of_reading_at_a_huge_uptime_still_ends() -> None:
-    sled = Sled()
-    at_s = 1e8  # three years
-    sled.whole(at_s, HOUSE).put(at_s, Channel.LIGHT_HEAD, Light(1.0, 0.1))
-    sled.advance(at_s + 7200.0)
-    assert sled.monitor.next_due_s > at_s + 7200.0
