@@ -160,7 +160,7 @@ class Drive:
     """A parsed drive: its header, and its actions in order.
 
     `zones`, `config` and the played logs are paths that exist. `laws` is empty where the drive
-    leaves the choice to the configuration.
+    leaves the choice to the configuration. `proves` are citations, each with the sort of its case.
     """
 
     path: Path
@@ -173,6 +173,7 @@ class Drive:
     start: datetime | None = None
     floor: date | None = None
     shows: str = ""
+    proves: tuple[str, ...] = ()
     source: str = ""
     licence: str = ""
     actions: tuple[Action, ...] = ()

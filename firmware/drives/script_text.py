@@ -87,6 +87,9 @@ class _Parser:
             "Start": lambda drive, text: replace(drive, start=_instant(text)),
             "Floor": lambda drive, text: replace(drive, floor=_date(text)),
             "Shows": lambda drive, text: replace(drive, shows=text),
+            "Proves": lambda drive, text: replace(
+                drive, proves=tuple(one.strip() for one in text.split(",") if one.strip())
+            ),
             "Source": lambda drive, text: replace(drive, source=text),
             "Licence": lambda drive, text: replace(drive, licence=text),
         }
