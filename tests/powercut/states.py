@@ -14,6 +14,8 @@ from firmware.findings import Finding, Verdict
 from firmware.journal import folder, reader, seal
 from firmware.journal.record import Start
 from firmware.journal.writer import Journal
+from host_tools.journal_paths import find
+from host_tools.verifying import verify
 from powercut.disk import Cut, Happening, Write, cut_at
 
 KEPT = (0.0, 0.1, 0.5, 0.9, 1.0)
@@ -90,7 +92,8 @@ def _look(cut: Cut, mounted: Path, name: str, tally: Tally) -> None:
     if not journal.close(1.0, timeout_s=20.0):
         tally.faults.append(f"{name}: the next start could not go on: {journal.health()}")
         return
-    report = seal.check(path)
+    (source,) = find([path])
+    report = verify(source).report  # with its ledger
     tally.verdicts[report.verdict] = tally.verdicts.get(report.verdict, 0) + 1
     if report.verdict not in (seal.Verdict.WHOLE, seal.Verdict.POWER_CUT):
         tally.faults.append(f"{name}: {report.verdict}: {report.reasons}")
