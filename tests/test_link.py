@@ -38,6 +38,7 @@ from smp.os_management import (
 )
 
 from firmware import __version__
+from firmware.journal import stored
 from firmware.journal.reader import read
 from firmware.link.door import OPEN_QUESTION, QUESTION_S, QUIET_S, WINDOW_S
 from firmware.link.frames import framed
@@ -642,6 +643,42 @@ def test_a_segment_that_grows_is_given_up_to_what_is_durable(tmp_path: Path) -> 
         (one,) = index_of(rig)["boots"][0]["segments"]
         assert (one["closed"], one["bytes"]) == (True, path.stat().st_size)
         assert download(rig, remote(path)) == path.read_bytes()
+
+
+@pytest.mark.parametrize("at", [1, 100, 3000])
+def test_a_segment_that_is_compressed_in_the_middle_is_given_on(
+    opened: Rig, tmp_path: Path, at: int
+) -> None:
+    (path,) = segments(tmp_path)
+    content, name = path.read_bytes(), remote(path)
+    first = ask(opened, FileDownloadRequest(off=0, name=name).BYTES)["data"]
+    path.with_name(f"{path.name}.zst").write_bytes(stored.packed(content))
+    path.unlink()
+    rest = ask(opened, FileDownloadRequest(off=at, name=name).BYTES)
+    assert first[:1] == content[:1]
+    assert rest["data"] == content[at : at + len(rest["data"])]
+    assert download(opened, name) == content  # and from its beginning, by a client that began anew
+    told = ask(opened, FileHashChecksumRequest(name=name).BYTES)
+    assert told["output"] == hashlib.sha256(content).digest()
+    (one,) = index_of(opened)["boots"][0]["segments"]
+    assert one["name"] == f"{path.name}.zst"
+    packed = path.with_name(one["name"]).read_bytes()
+    assert download(opened, f"{name}.zst") == packed
+
+
+def test_what_was_cut_from_a_damaged_segment_is_in_the_index_and_given_out(
+    opened: Rig, tmp_path: Path
+) -> None:
+    (path,) = segments(tmp_path)
+    piece = path.with_suffix(".torn")
+    piece.write_bytes(b"damaged" * 1000)
+    (one,) = index_of(opened)["boots"][0]["segments"]
+    assert (one["name"], one["torn"]) == (path.name, 7000)
+    assert download(opened, remote(piece)) == piece.read_bytes()
+    told = ask(opened, FileHashChecksumRequest(name=remote(piece)).BYTES)
+    assert told["output"] == hashlib.sha256(piece.read_bytes()).digest()
+    told = ask(opened, FileStatusRequest(name=remote(piece).replace("000001", "000009")).BYTES)
+    assert told == {"err": {"group": 8, "rc": FS_MGMT_ERR.FILE_NOT_FOUND}}
 
 
 def test_a_segment_that_goes_in_the_middle_is_refused(opened: Rig, tmp_path: Path) -> None:

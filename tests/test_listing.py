@@ -122,13 +122,28 @@ def test_no_other_file_is_listed(tmp_path: Path) -> None:
     written(tmp_path / "journal")
     listing = Listing(tmp_path / "journal")
     (one,) = listing.all()
-    (one.path.parent / "000001.torn").write_bytes(b"x")
+    (one.path.parent / "000001.torn").write_bytes(b"damaged")
     (one.path.parent / "notes.txt").write_bytes(b"x")
     shutil.copytree(one.path.parent, tmp_path / "journal" / "copy")
     assert listing.all() == [one]
     for boot, name in (("..", "journal.key"), (one.boot, "notes.txt"), ("", ""), (one.boot, ".."),
                        (f"../journal/{one.boot}", one.name)):  # fmt: skip
         assert listing.one(boot, name) is None
+        assert listing.torn(boot, name) is None
+
+
+def test_a_piece_of_a_damaged_segment_is_told_apart_from_the_segments(tmp_path: Path) -> None:
+    written(tmp_path / "journal")
+    listing = Listing(tmp_path / "journal")
+    (one,) = listing.all()
+    assert listing.torn(one.boot, "000001.torn") is None
+    (one.path.parent / "000001.torn").write_bytes(b"damaged")
+    (one.path.parent / "000002.torn").symlink_to(one.path)
+    piece = listing.torn(one.boot, "000001.torn")
+    assert piece is not None
+    assert (piece.size_bytes, piece.is_closed) == (7, True)
+    assert listing.one(one.boot, "000001.torn") is None
+    assert listing.torn(one.boot, "000002.torn") is None  # a link is not followed
 
 
 def test_a_link_is_not_opened(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from mcap.opcode import Opcode
 
+from firmware.errors import JournalError
 from firmware.journal import folder, ledger, seal, segment, stored
 from firmware.journal.finish import has_good_ending
 from firmware.journal.folder import LEDGER
@@ -29,6 +30,7 @@ _BUFFER_BYTES = 1 << 16
 _HEAD_BYTES = 1 << 18
 """Holds the attachments and the first seal."""
 _BOOT = re.compile(r"\d{6,9}-[0-9a-f]{8}")
+_TORN = re.compile(r"\d{6}\.torn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Listing:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._known: dict[Path, Listed] = {}
+        self._unpacked: tuple[tuple[int, ...], bytes] | None = None
 
     def all(self) -> list[Listed]:
         """Every segment that is there now, oldest first."""
@@ -77,6 +80,39 @@ class Listing:
         if not _BOOT.fullmatch(boot) or not stored.NAME.fullmatch(name):
             return None
         return self._look(self.root / boot / name)
+
+    def sealed(self, boot: str, name: str) -> bytes | None:
+        """A segment as it was sealed that was compressed meanwhile, for who had begun to take it;
+        None where that is not so."""
+        if not name.endswith(stored.RAW):
+            return None
+        now = self.one(boot, name.removesuffix(stored.RAW) + stored.PACKED)
+        if now is None:
+            return None
+        if self._unpacked is None or self._unpacked[0] != now.stamp:
+            try:
+                with open_plain(now.path) as file:
+                    content = stored.sealed_bytes(file.read(), now.path)
+            except (OSError, JournalError):
+                return None
+            self._unpacked = (now.stamp, content)
+        return self._unpacked[1]
+
+    def torn(self, boot: str, name: str) -> Listed | None:
+        """The piece of these names that was cut from a damaged segment; None where there is none.
+
+        It is written once and in one piece, so it never changes.
+        """
+        if not _BOOT.fullmatch(boot) or not _TORN.fullmatch(name):
+            return None
+        path = self.root / boot / name
+        try:
+            with open_plain(path) as file:
+                there = os.fstat(file.fileno())
+        except OSError:
+            return None
+        stamp = (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
+        return Listed(boot, name, path, there.st_size, True, stamp)
 
     def ledger(self) -> Listed | None:
         """The ledger up to its last whole line; None where there is none."""

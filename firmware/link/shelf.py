@@ -31,6 +31,7 @@ HASHING_S = 0.5
 LEDGER = "/journal/ledger.jsonl"
 
 _SEGMENT = re.compile(r"/journal/([0-9]{6,9}-[0-9a-f]{8})/([0-9]{6}\.mcap(?:\.zst(?:\.age)?)?)")
+_TORN = re.compile(r"/journal/([0-9]{6,9}-[0-9a-f]{8})/([0-9]{6}\.torn)")
 _FOLDER = re.compile(r"/(journal(/([0-9]{6,9}-[0-9a-f]{8}))?)?/?")
 _PIECE_BYTES = 1 << 16
 _MAX_READERS = 32
@@ -109,14 +110,19 @@ class Shelf:
             if told is None:
                 raise file_refusal(FS_MGMT_ERR.FILE_NOT_FOUND, "there is no ledger yet.")
             return Found(told.size_bytes, told.path, listed=told)
-        match = _SEGMENT.fullmatch(name)
+        piece = _TORN.fullmatch(name)
+        match = piece or _SEGMENT.fullmatch(name)
         if match is None:
             if _FOLDER.fullmatch(name):
                 raise file_refusal(FS_MGMT_ERR.FILE_IS_DIRECTORY, f"is a folder: ask for {INDEX}.")
             words = f"no such name: {INDEX} lists the files."
             raise file_refusal(FS_MGMT_ERR.FILE_INVALID_NAME, words)
-        listed = self._listing.one(match[1], match[2])
+        look = self._listing.one if piece is None else self._listing.torn
+        listed = look(match[1], match[2])
         if listed is None:
+            sealed = None if piece is not None else self._listing.sealed(match[1], match[2])
+            if sealed is not None:
+                return Found(len(sealed), content=sealed)
             raise file_refusal(
                 FS_MGMT_ERR.FILE_NOT_FOUND, f"is not there: {INDEX} lists the files."
             )
@@ -144,7 +150,7 @@ class Shelf:
         found = self.find(name)
         if offset == 0 or reader.name != name or reader.length > found.length:
             reader.name, reader.length = name, found.length
-        return Found(reader.length, found.path, listed=found.listed)
+        return Found(reader.length, found.path, found.content, found.listed)
 
     def digest(self, found: Found, kind: str, offset: int, count: int) -> int | bytes:
         """The CRC-32 or SHA-256 of a stretch of a file."""
@@ -201,6 +207,9 @@ class Shelf:
             if one.is_closed and (is_known or self._clock.mono_s() < until_s):
                 with contextlib.suppress(OSError):  # it went meanwhile: without a digest
                     entry["sha256"] = self._sha256(one)
+            torn = self._listing.torn(one.boot, f"{one.name[:6]}.torn")
+            if torn is not None:
+                entry["torn"] = torn.size_bytes
             boots.setdefault(one.boot, []).insert(0, entry)
         there = {one.path for one in listed}
         self._digests = {path: kept for path, kept in self._digests.items() if path in there}
