@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from page_scenes import ARGUMENTS, CHROMIUM, PHONE, SCENES
 from pages import PageProcess, Unit
 from playwright.sync_api import sync_playwright
-from test_page_browser import ARGUMENTS, CHROMIUM, PHONE, SCENES, life, show
+from test_page_browser import life, show
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = {

@@ -12,31 +12,32 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from daemons import Daemon
-from glass_scenes import NIGHT, NO_FIX, RIDE
 from node_packages import node_packages
+from page_scenes import (
+    ARGUMENTS,
+    CALM,
+    CHROMIUM,
+    DAY,
+    DESK,
+    PHONE,
+    SCENES,
+    SIZES,
+    alert,
+    told,
+)
 from pages import STANDING, PageProcess, Unit, until
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from firmware.clock import Clock
-from firmware.findings import Alert, Cues, HapticCue, LightCue, ToneCue
+from firmware.findings import LightCue
 from firmware.journal import reader
 from firmware.readings import Reading, Request
 from firmware.state import State
-
-CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-PHONE, DESK = (390, 844), (1280, 800)
-SIZES = {"phone": PHONE, "desk": DESK, "small": (320, 568), "on its side": (844, 390)}
 
 DRIVE = """\
 # Name: Stands, then rides too fast after dark
@@ -51,43 +52,6 @@ DRIVE = """\
 40.0  ride speed=62 over=8
 400.0 end
 """
-
-
-def alert(name: str, words: str, why: str, clause: str, light: LightCue) -> Alert:
-    return Alert(name, "raised", clause, words, light, HapticCue.OFF, ToneCue.OFF, why)
-
-
-OVER = alert("over-speed", "SLOW DOWN\nLIMIT 55", "after dark", NIGHT, LightCue.RED_FLASH)
-LAMP = alert(
-    "head-lamp-out", "HEAD LAMP OUT", "2 lux, needs 50", "350.09(2)(b)", LightCue.AMBER_FLASH
-)
-AHEAD = alert(
-    "zone-ahead", "SHANTY AHEAD\nSLOW TO 10", "shanty 340 ft ahead", "350.10(1)(i)",
-    LightCue.AMBER_FLASH,
-)  # fmt: skip
-BLIND = alert("speed-not-watched", "SPEED NOT\nWATCHED", "no fix", NIGHT, LightCue.AMBER)
-
-CALM = replace(
-    RIDE, utc=datetime(2026, 1, 15, 0, 42, tzinfo=UTC), utc_source="gps", speed_error_mph=0.5
-)
-DAY = replace(CALM, limit_mph=None, limit_clause="", is_dark=False, head_lamp="not needed")
-
-
-def told(state: State, *alerts: Alert, **more: Any) -> State:
-    cues = Cues(alerts[0].light, is_watching=state.is_watching)
-    return replace(state, alert=alerts[0], alerts=alerts, cues=cues, **more)
-
-
-SCENES = {
-    "calm": CALM,
-    "by day": DAY,
-    "over the limit": told(CALM, OVER, LAMP, speed_mph=61.2, head_lamp="out"),
-    "over, acknowledged": told(CALM, replace(OVER, state="acknowledged"), speed_mph=61.2),
-    "a zone ahead": told(CALM, AHEAD, speed_mph=44.0, zone="shanty", zone_ft=340.0),
-    "a zone ahead by day": told(DAY, AHEAD, speed_mph=44.0),
-    "no fix": told(NO_FIX, BLIND),
-    "racing": replace(DAY, speed_mph=104.0, modes=("race", "maker_test"), prompt="RACE\nMODE ON"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +116,6 @@ def show(page: Page, unit: Unit, state: State) -> None:
     page.wait_for_selector(f"html[data-level='{level}']")
     loud = state.alert is not None and state.alert.state == "raised"
     page.wait_for_selector(f"html[data-loud='{'yes' if loud else 'no'}']")
-
-
-# -- a real unit
 
 
 def test_a_keyboard_alone_pairs_and_acknowledges_a_real_unit_that_dies_and_comes_back(
@@ -266,9 +227,6 @@ def test_a_server_or_a_unit_that_hangs_is_told_after_two_seconds(
         life(page, "no-page", within_s=3.0)
         os.kill(served.process.pid, signal.SIGCONT)
         life(page, "live")
-
-
-# -- each scene
 
 
 @pytest.mark.parametrize("size", SIZES)
