@@ -219,14 +219,6 @@ class Zones(Section, frozen=True):
             "each by its id in the pack, which its kind may precede. It stands in every journal.",
         ),
     ] = ()
-    marks: Annotated[
-        PathText,
-        Meta(description="Where the rider's marks are kept over a restart (GeoJSON)."),
-    ] = "/var/lib/sledwarden/marks.geojson"
-    reports: Annotated[
-        PathText,
-        Meta(description="Where false dwellings are kept for the pack's maker (GeoJSON)."),
-    ] = "/var/lib/sledwarden/reports.geojson"
     person_mark_min: Annotated[
         float,
         Meta(gt=0, le=1440, description="How long a marked person stands, in minutes."),

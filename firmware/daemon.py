@@ -28,6 +28,7 @@ from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.folder import beside
 from firmware.journal.writer import Journal
+from firmware.kept import MARKS, REPORTS, Kept
 from firmware.law import Law, load_live
 from firmware.maps.packs import Pack
 from firmware.monitor import build
@@ -236,6 +237,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             fitted.sources,
             journal=journal,
             informed=Informed(beside(plan.journal, "informed")),
+            kept=Kept(beside(plan.journal, MARKS), beside(plan.journal, REPORTS)),
             feed=_feed(plan, unit, clock),
             scout=fitted.scout,
             rtc=fitted.rtc,

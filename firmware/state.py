@@ -19,6 +19,20 @@ class PartSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkSeen:
+    """A mark of the rider's: what, where, for how many seconds more, and until which date (absent
+    while the unit has none)."""
+
+    kind: str
+    id: str
+    lat_deg: float
+    lon_deg: float
+    left_s: float
+    until: datetime | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """One picture of the unit; absent values are ones that it does not know.
 
@@ -30,7 +44,8 @@ class State:
     that is fitted but the receiver and the disk.
     `answered` is the last question (`prompt`) that the rider answered by holding the button.
     `mode_words` says of each of `modes` who declared it and what is proven. `fix_at_s` is when the
-    speed was measured.
+    speed was measured. `marks` are the rider's own; `zone_id` is the id of what `zone` and
+    `zone_ft` tell of.
     """
 
     at_s: float
@@ -72,3 +87,5 @@ class State:
     parts: tuple[PartSeen, ...] = ()
     mode_words: tuple[str, ...] = ()
     fix_at_s: float | None = None
+    marks: tuple[MarkSeen, ...] = ()
+    zone_id: str = ""

@@ -17,11 +17,13 @@ from firmware.clock import Clock
 from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
 from firmware.informed import Informed
 from firmware.journal.writer import Health, Journal
+from firmware.kept import Kept
 from firmware.monitor import INFORMED, Monitor, Outcome
 from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed
-from firmware.readings import Channel, Fix, Reading, Request, Value
+from firmware.readings import Channel, Fix, Missing, Reading, Request, Surroundings, Value
+from firmware.requests import KEPT
 from firmware.sources.base import SettableClock, Source
 from firmware.view import state_of
 
@@ -80,6 +82,7 @@ class Unit:
         self._journal: Journal | None = None
         self._feed: Feed | None = None
         self._informed: Informed | None = None
+        self._kept: Kept | None = None
         self._ended_why = ""
         self._cues: Cues | None = None
         self._at_s = 0.0
@@ -109,6 +112,7 @@ class Unit:
         scout: Scout | None = None,
         rtc: SettableClock | None = None,
         informed: Informed | None = None,
+        kept: Kept | None = None,
         on_started: Callable[[], None] | None = None,
     ) -> str:
         """Starts the sources, judges until `stop`, ends all in order; returns why it ended.
@@ -122,9 +126,10 @@ class Unit:
         self._act(begin, self.monitor.step(begin, self._at_s))
         self._informed = informed
         if informed is not None:
-            told = Request(INFORMED, informed.last_day(), BY)
-            reading = Reading(Channel.REQUEST, told, self._at_s, BY)
-            self._act(reading, self.monitor.step(reading, self._at_s))
+            self._ask(Request(INFORMED, informed.last_day(), BY))
+        for mark in () if kept is None else kept.marks():
+            self._ask(Request("mark", mark, KEPT))
+        self._kept = kept
         self._sources = list(sources)
         for source in self._sources:
             source.start(self.post)
@@ -137,6 +142,11 @@ class Unit:
         finally:
             self._finish()
         return self._ended_why
+
+    def _ask(self, request: Request) -> None:
+        """Takes up what the unit itself asks for at the start, as a record like any other."""
+        reading = Reading(Channel.REQUEST, request, self._at_s, BY)
+        self._act(reading, self.monitor.step(reading, self._at_s))
 
     def _turn(self) -> None:
         """Waits for one reading, or for the next instant that is due, and judges it."""
@@ -175,6 +185,11 @@ class Unit:
             self._feed.push(state_of(self.monitor, self._at_s))
         if self._informed is not None:
             self._informed.note(self.monitor.notices.done_on)
+        if self._kept is not None:
+            around = self.monitor.held[Channel.SURROUNDINGS].value
+            assert isinstance(around, Surroundings | Missing)  # readings.VALUE_TYPES
+            utc = self.monitor.timekeeper.utc(self._at_s)
+            self._kept.look(self.monitor.requests, around, self._at_s, utc)
         if reading is not None:
             self._follow(reading.value)
 
@@ -241,6 +256,8 @@ class Unit:
             self._feed.stop()
         if self._informed is not None:
             self._informed.finish()
+        if self._kept is not None:
+            self._kept.finish()
         if self._journal is not None and not self._journal.close(
             self._at_s, self._ended_why, CLOSE_S
         ):

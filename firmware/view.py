@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firmware.findings import Verdict
-from firmware.maps.zones import Nearby
+from firmware.maps.zones import Near, Nearby
 from firmware.monitor import JOURNAL, Monitor
 from firmware.readings import (
     Channel,
@@ -19,7 +19,7 @@ from firmware.readings import (
     Tether,
     Why,
 )
-from firmware.state import PartSeen, State
+from firmware.state import MarkSeen, PartSeen, State
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
 
 AHEAD = "zone-ahead"
@@ -34,7 +34,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
     fix = monitor.fix
     here = fix if isinstance(fix, Fix) else None
     limit = _lowest_limit(monitor)
-    zone, zone_ft = _nearest(monitor, here)
+    near = _nearest(monitor, here)
     receiver = monitor.held[Channel.RECEIVER].value
     disk = monitor.held[Channel.JOURNAL].value
     around = monitor.held[Channel.SURROUNDINGS].value
@@ -54,8 +54,9 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         limit_mph=None if limit is None else limit[0],
         limit_clause="" if limit is None else limit[1],
         is_dark=monitor.dark.is_dark,
-        zone=zone,
-        zone_ft=zone_ft,
+        zone="" if near is None else near.feature.kind,
+        zone_ft=None if near is None else ft(near.distance_m),
+        zone_id="" if near is None else near.feature.id,
         head_lamp=_lamp(monitor, Channel.LIGHT_HEAD, "head-lamp"),
         tail_lamp=_lamp(monitor, Channel.LIGHT_TAIL, "tail-lamp"),
         tether=_word(monitor, Channel.TETHER),
@@ -81,6 +82,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         disk=disk if isinstance(disk, Disk) else None,
         packs=around.packs if isinstance(around, Surroundings) else (),
         parts=_parts(monitor),
+        marks=_marks(monitor, at_s),
         mode_words=monitor.requests.mode_words,
         fix_at_s=None if here is None else monitor.held[Channel.FIX].mono_s,
     )
@@ -96,17 +98,29 @@ def _lowest_limit(monitor: Monitor) -> tuple[float, str] | None:
     return min(limits, default=None)
 
 
-def _nearest(monitor: Monitor, fix: Fix | None) -> tuple[str, float | None]:
+def _nearest(monitor: Monitor, fix: Fix | None) -> Near | None:
     """What lies nearest of all that the packs and the rider's own marks hold."""
     if fix is None:
-        return "", None
+        return None
     here = (fix.lat_deg, fix.lon_deg)
     maps = [one for one in (monitor.nearby, monitor.requests.marks) if isinstance(one, Nearby)]
     nears = [near for one in maps if (near := one.nearest(NEARBY_KINDS, here)) is not None]
-    if not nears:
-        return "", None
-    near = min(nears, key=lambda one: one.distance_m)
-    return near.feature.kind, ft(near.distance_m)
+    return min(nears, key=lambda one: one.distance_m, default=None)
+
+
+def _marks(monitor: Monitor, at_s: float) -> tuple[MarkSeen, ...]:
+    return tuple(
+        MarkSeen(
+            one.kind,
+            one.id,
+            one.lat_deg,
+            one.lon_deg,
+            max(0.0, one.expires_s - at_s),
+            one.until,
+            one.by,
+        )
+        for one in monitor.requests.marked.standing()
+    )
 
 
 def _lamp(monitor: Monitor, channel: Channel, topic: str) -> str:

@@ -405,7 +405,7 @@ def test_who_asked_is_what_the_client_says_and_what_the_kernel_knows(
         (b'{"x":' + b"[" * 4000, "not a command: "),
         (
             b'{"do":"explode"}',
-            'do = "explode": must be one of acknowledge, mark, mode, race, test, '
+            'do = "explode": must be one of acknowledge, mark, unmark, report, mode, race, test, '
             "prompt, note, restart, date.",
         ),
         (b'{"do":"restart","argument":"now"}', "restart: argument: takes none."),

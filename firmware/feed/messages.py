@@ -27,7 +27,19 @@ DEFAULT_PATH = Path("/run/sledwarden/feed.sock")
 MAX_COMMAND_BYTES = 4096
 """The longest line that a client may send, without its end of line."""
 
-ACTIONS = ("acknowledge", "mark", "mode", "race", "test", "prompt", "note", "restart", "date")
+ACTIONS = (
+    "acknowledge",
+    "mark",
+    "unmark",
+    "report",
+    "mode",
+    "race",
+    "test",
+    "prompt",
+    "note",
+    "restart",
+    "date",
+)
 """All that can be asked of the unit."""
 
 MAX_ARGUMENT_LETTERS = 500
@@ -38,6 +50,8 @@ _FORMS = {  # action -> what its argument must be, for those that have a form; "
     "mode": "NAME on or NAME off, and why",
     "race": "an organizer's token",
     "note": "the text of the note",
+    "unmark": "the id of a mark",
+    "report": "the id of a thing on the map, and what is wrong with it",
     "date": "a date in UTC, like 2026-01-17T22:00:05Z",
 }
 

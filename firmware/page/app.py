@@ -49,7 +49,7 @@ class _Code(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Ask(msgspec.Struct, forbid_unknown_fields=True):
-    do: Literal["acknowledge", "mark"]
+    do: Literal["acknowledge", "mark", "report"]
     argument: Literal["", "person", "shanty"] = ""
 
 
@@ -208,10 +208,20 @@ class Page:
             if now_s < self._asked_s + ASK_GAP_S:
                 raise RefusedError(429, "That was quick. Try again in a moment.")
             self._asked_s = now_s
-            await self._tell(asked.do, asked.argument, _by(request))
+            argument = self._nearest() if asked.do == "report" else asked.argument
+            await self._tell(asked.do, argument, _by(request))
         except RefusedError as refusal:
             return _refused(refusal)
         return JSONResponse({"did": asked.do})
+
+    def _nearest(self) -> str:
+        """The report that what is nearest on the map is no dwelling."""
+        state = self._hub.sight.state
+        if state is None or not self._hub.is_alive:
+            raise RefusedError(503, "The unit is not there.")
+        if state.zone != "dwelling" or not state.zone_id:
+            raise RefusedError(409, "The nearest thing on the map is no dwelling.")
+        return f"{state.zone_id} not a dwelling, says the rider"
 
     async def _tell(self, do: str, argument: str, by: str) -> None:
         """Asks the unit; raises `RefusedError` with its own words, or why it gives none."""

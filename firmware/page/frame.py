@@ -7,6 +7,7 @@ page may be read by whoever reaches it, and where a person rides is theirs.
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -74,6 +75,7 @@ def frame_of(state: State) -> Frame:
         "not_watched": [_not_watched(line) for line in state.not_watched],
         "modes": [_MODES.get(one, one) for one in state.modes],
         "prompt": state.prompt,
+        "is_by_dwelling": state.zone == "dwelling" and state.zone_id != "",
         "clock": state.local_time,
     }
 
@@ -157,7 +159,20 @@ def _signs(state: State) -> list[Frame]:
     if state.zone and state.zone_ft is not None:
         name = _ZONES.get(state.zone, state.zone.replace("_", " ").capitalize())
         signs.append(_said("zone", name, f"{state.zone_ft:,.0f} ft away", _PLAIN))
+    if state.marks:
+        signs.append(_said("marks", "Your marks", _marked(state), _PLAIN))
     return signs
+
+
+def _marked(state: State) -> str:
+    """How many of each kind, and when the first of them ends; never where they are."""
+    kinds = [one.kind for one in state.marks]
+    people, shanties = kinds.count("person"), kinds.count("shanty")
+    counted = [f"{people} {'person' if people == 1 else 'people'}"] * bool(people)
+    counted += [f"{shanties} {'shanty' if shanties == 1 else 'shanties'}"] * bool(shanties)
+    left_min = math.ceil(min(one.left_s for one in state.marks) / 60.0)
+    left = f"{left_min} min" if left_min < 120 else f"{left_min // 60} h"
+    return f"{' and '.join(counted)}, the first ends in {left}"
 
 
 def _said(kind: str, name: str, word: str, mark: str) -> Frame:

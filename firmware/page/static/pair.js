@@ -37,6 +37,7 @@ export function setAlive(isAlive, frame) {
   const loud = isAlive && frame.alerts.some((one) => !one.is_acknowledged);
   setOff("acknowledge", !loud);
   for (const id of ["mark-person", "mark-shanty", "pair-open"]) setOff(id, !isAlive);
+  setOff("report", !(isAlive && frame.is_by_dwelling));
   if (!isAlive && at("pair").open) at("pair").close();
 }
 
@@ -127,6 +128,7 @@ export function begins() {
   at("acknowledge").addEventListener("click", () => doAsk("acknowledge", { do: "acknowledge" }, "Acknowledged."));
   at("mark-person").addEventListener("click", () => doAsk("mark-person", { do: "mark", argument: "person" }, "Asked to mark a person here."));
   at("mark-shanty").addEventListener("click", () => doAsk("mark-shanty", { do: "mark", argument: "shanty" }, "Asked to mark a shanty here."));
+  at("report").addEventListener("click", () => doAsk("report", { do: "report" }, "Kept for the maker of the map. It still warns."));
   at("unpair").addEventListener("click", async () => {
     await ask("/unpair").catch(() => {});
     setPaired(false);

@@ -1,0 +1,204 @@
+"""What the unit keeps of the map beside its journal: the rider's marks, reports of false things.
+
+Both are GeoJSON (RFC 7946), which `sledwarden zones build` reads and a friend's unit takes. The
+card may stall for seconds, so a thread of its own writes; what can't be read is put aside, and
+never written over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from firmware.errors import SledwardenError
+from firmware.files import whole
+from firmware.marks import Mark, asked
+from firmware.readings import Feature, Missing, Surroundings
+from firmware.requests import Report, Requests
+
+log = logging.getLogger("sledwarden.kept")
+
+MARKS, REPORTS = "marks.geojson", "reports.geojson"
+
+_MOST_BYTES = 16 << 20
+_CLOSE_S = 2.0
+
+Json = dict[str, Any]
+
+
+class Kept:
+    """Reads the marks at the start, and writes what has changed."""
+
+    def __init__(self, marks: Path, reports: Path) -> None:
+        self._marks, self._reports = marks, reports
+        self._written = (0, False)
+        self._told = 0
+        self._queue: queue.SimpleQueue[tuple[Path, Json | None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="kept", daemon=True)
+        self._thread.start()
+
+    def marks(self) -> list[str]:
+        """What to ask the unit for, a line a mark; a file that can't be read is put aside."""
+        try:
+            octets = whole(self._marks, "the rider's marks", _MOST_BYTES)
+        except FileNotFoundError:
+            return []
+        except (OSError, SledwardenError) as fault:
+            log.warning("%s: the marks can't be read: %s", self._marks, fault)
+            return []
+        try:
+            return list(arguments_of(json.loads(octets)))
+        except (ValueError, RecursionError) as fault:
+            aside = self._marks.with_name(f"{self._marks.name}.broken")
+            log.warning("%s: no marks: %s; kept as %s", self._marks, fault, aside.name)
+            with contextlib.suppress(OSError):
+                self._marks.replace(aside)
+            return []
+
+    def look(
+        self, requests: Requests, around: Surroundings | Missing, at_s: float, utc: datetime | None
+    ) -> None:
+        """Hands what has changed to the writer; waits for nothing."""
+        now = (requests.marked.changes, utc is not None)
+        if now != self._written and (now[0] > 0 or self._written[0] > 0):
+            self._written = now
+            marks = requests.marked.standing()
+            self._queue.put((self._marks, collection([mark_feature(one, at_s) for one in marks])))
+        while self._told < len(requests.reports):
+            report = requests.reports[self._told]
+            self._told += 1
+            self._queue.put((self._reports, report_feature(report, around)))
+
+    def finish(self) -> None:
+        """Writes what is left, for two seconds at most."""
+        self._queue.put(None)
+        self._thread.join(timeout=_CLOSE_S)
+
+    def _run(self) -> None:
+        while (asked_for := self._queue.get()) is not None:
+            path, document = asked_for
+            try:
+                if path == self._reports:
+                    document = collection([*_features(path), document])
+                _write(path, document)
+            except (OSError, SledwardenError, ValueError) as fault:
+                log.error("%s: can't be written: %s", path, fault)
+
+
+def collection(features: list[Any]) -> Json:
+    """A GeoJSON FeatureCollection."""
+    return {"type": "FeatureCollection", "features": features}
+
+
+def mark_feature(mark: Mark, at_s: float) -> Json:
+    """A mark as GeoJSON; it says until when it stands or, without a date, for how long."""
+    properties: Json = {"kind": mark.kind, "id": mark.id, "name": "marked by a rider"}
+    if mark.until is None:
+        properties["left_s"] = round(mark.expires_s - at_s)
+    else:
+        properties["until"] = f"{mark.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    if mark.by:
+        properties["by"] = mark.by
+    place = [round(mark.lon_deg, 7), round(mark.lat_deg, 7)]
+    geometry = {"type": "Point", "coordinates": place}
+    return {"type": "Feature", "properties": properties, "geometry": geometry}
+
+
+def report_feature(report: Report, around: Surroundings | Missing) -> Json:
+    """A report as GeoJSON, with the shape of what it speaks of where that is near."""
+    features = () if isinstance(around, Missing) else around.features
+    found = next((one for one in features if report.id in (one.id, f"{one.kind}:{one.id}")), None)
+    properties: Json = {"id": report.id, "reason": report.why}
+    if found is not None:
+        properties |= {"kind": found.kind, "id": found.id, "name": found.name}
+    if not isinstance(around, Missing):
+        properties["packs"] = ", ".join(around.packs)
+    if report.utc is not None:
+        properties["reported"] = f"{report.utc.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    if report.by:
+        properties["by"] = report.by
+    geometry = None if found is None else _geometry(found)
+    return {"type": "Feature", "properties": properties, "geometry": geometry}
+
+
+def arguments_of(document: object) -> Iterator[str]:
+    """What to ask a unit for, of each mark in a GeoJSON document; raises ValueError for what is no
+    such document. What is no mark is passed over, and said in the log."""
+    features = document.get("features") if isinstance(document, dict) else None
+    if not isinstance(features, list):
+        raise ValueError("is no GeoJSON FeatureCollection")
+    for number, feature in enumerate(features, 1):
+        try:
+            line = _argument(feature)
+            asked(line)
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:  # MarkError is one
+            log.warning("mark %d is none: %s", number, fault)
+            continue
+        yield line
+
+
+def _argument(feature: Json) -> str:
+    properties = feature["properties"]
+    lon_deg, lat_deg = feature["geometry"]["coordinates"][:2]
+    line = f"{properties['kind']} {lat_deg} {lon_deg}"
+    if properties.get("until"):
+        line += f" until={properties['until']}"
+    elif properties.get("left_s"):
+        line += f" left={properties['left_s']}"
+    return line + (f" id={properties['id']}" if properties.get("id") else "")
+
+
+def _features(path: Path) -> list[Any]:
+    """The features that a file holds by now; one that holds none is put aside first."""
+    try:
+        document = json.loads(whole(path, "reports", _MOST_BYTES))
+        features = document["features"]
+        if not isinstance(features, list):
+            raise TypeError("features: must be a list")
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError) as fault:
+        aside = path.with_name(f"{path.name}.broken")
+        log.warning("%s: no reports: %s; kept as %s", path, fault, aside.name)
+        path.replace(aside)
+        return []
+    return features
+
+
+def _geometry(feature: Feature) -> Json:
+    parts = [[list(corner) for corner in part] for part in feature.parts]
+    if feature.shape == "point":
+        corners = [part[0] for part in parts]
+        return (
+            {"type": "Point", "coordinates": corners[0]}
+            if len(corners) == 1
+            else {"type": "MultiPoint", "coordinates": corners}
+        )
+    if feature.shape == "line":
+        return {"type": "MultiLineString", "coordinates": parts}
+    return {"type": "Polygon", "coordinates": parts}
+
+
+def _write(path: Path, document: object) -> None:
+    """Puts a whole file in the place of the older one, on the disk."""
+    part = path.with_name(f"{path.name}.new")
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
