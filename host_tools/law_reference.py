@@ -22,7 +22,8 @@ Written from `firmware/laws` by `python -m host_tools.law_reference > docs/law.m
 This is no legal advice; where a row and the text of a law differ, the text is right.
 
 `sledwarden law` prints the same, `sledwarden law "350.10(1)(g)"` one paragraph in full with the
-rides that prove it, and `sledwarden law --json` all of it for programs. Every paragraph has one of six coverages:
+rides that prove it, and `sledwarden law --json` all of it for programs. Every paragraph has one of
+six coverages:
 
 | coverage | what it means |
 | --- | --- |
