@@ -8,7 +8,7 @@ instant, so that the same readings at the same instants always give the same fin
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -48,6 +48,7 @@ from firmware.readings import (
     Reading,
     Request,
     RtcTime,
+    Surroundings,
     Why,
 )
 from firmware.requests import Effect, Requests
@@ -144,6 +145,7 @@ class Monitor:
         self._standings = Standings()
         self._pull_channels = PULL_CHANNELS if Channel.TETHER in fitted else frozenset()
         self._is_pull_due = False
+        self.chart: Callable[[Surroundings], Nearby] = Nearby
         self.nearby: Nearby | Missing = Missing(Why.STARTING)
         self._refresh_nearby()
         self._skies = {one.offset_min: one for one in (sky, *other_skies)}
@@ -331,7 +333,7 @@ class Monitor:
 
     def _refresh_nearby(self) -> None:
         value = self.senses.surroundings
-        self.nearby = value if isinstance(value, Missing) else Nearby(value)
+        self.nearby = value if isinstance(value, Missing) else self.chart(value)
 
     # Findings, alerts and events come out.
 

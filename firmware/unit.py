@@ -18,6 +18,7 @@ from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing
 from firmware.informed import Informed
 from firmware.journal.writer import Health, Journal
 from firmware.kept import Kept
+from firmware.maps.zones import Nearby
 from firmware.monitor import INFORMED, Monitor, Outcome
 from firmware.notify import Notifier
 from firmware.outputs.base import Output
@@ -52,6 +53,9 @@ judges from the same instant."""
 
 class Scout(Protocol):
     """The source that must be told where the sled is."""
+
+    def chart(self, around: Surroundings) -> Nearby:
+        """The map of a reading, made ready where it was read."""
 
     def look(self, lat_deg: float, lon_deg: float) -> None: ...
 
@@ -120,6 +124,8 @@ class Unit:
         `on_started` is called once every source runs: a simulated world begins then.
         """
         self._journal, self._feed, self._scout, self._rtc = journal, feed, scout, rtc
+        if scout is not None:
+            self.monitor.chart = scout.chart
         self._at_s = self.clock.mono_s()
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
         begin = Reading(Channel.REQUEST, Request("note", "begins to watch", BY), self._at_s, BY)

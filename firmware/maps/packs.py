@@ -69,8 +69,9 @@ PIECE_REACH_M: Final = 2500.0
 NEAR_M: Final = 2000.0
 """How far about the sled is looked, where there is not too much."""
 
-LEAST_M: Final = 800.0
-"""How far is always looked: the 600 m that rules need, and 200 m to ride until the next look."""
+LEAST_M: Final = 1000.0
+"""How far is always looked: the 600 m that rules need, and the way until the next look. Less would
+ask for more in all, for what is near is then read too often."""
 
 NEEDED_M: Final = 600.0
 """How far about the sled the map must be whole: the way to brake from 120 mph, and a zone."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from firmware.clock import Clock
 from firmware.errors import ZoneError
 from firmware.maps.packs import ENOUGH, Pack, again_m, surroundings
+from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Missing, Reading, Surroundings, Why
 from firmware.sources.base import Post
 
@@ -41,6 +42,7 @@ class SurroundingsSource:
         self._thread: threading.Thread | None = None
         self._place: tuple[float, float] | None = None
         self._done: Surroundings | None = None
+        self._ready: Nearby | None = None
         self._retry_s: float | None = None
 
     def start(self, post: Post) -> None:
@@ -57,6 +59,16 @@ class SurroundingsSource:
         if self._is_due(lat_deg, lon_deg):
             self._place = (lat_deg, lon_deg)
             self._asked.set()
+
+    def chart(self, around: Surroundings) -> Nearby:
+        """The map of a reading: the one that the thread made ready, where it is of this reading.
+
+        To make one of a town takes longer than a fix: that is never done where it is judged.
+        """
+        ready = self._ready
+        if ready is not None and ready.surroundings is around:
+            return ready
+        return Nearby(around)
 
     def stop(self) -> None:
         self._is_ended = True
@@ -92,6 +104,7 @@ class SurroundingsSource:
             for path in self._paths[len(packs) :]:
                 packs.append(Pack(path))
             value = surroundings(packs, *place, at_most=ENOUGH)
+            self._ready = Nearby(value).make_ready()
         except ZoneError as error:
             _close(packs)
             self._retry_s = self._clock.mono_s() + RETRY_S
