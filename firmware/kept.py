@@ -13,15 +13,15 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from firmware.errors import SledwardenError
 from firmware.files import whole
-from firmware.marks import Mark, asked
-from firmware.readings import Feature, Missing, Surroundings
+from firmware.mark_files import Json, arguments_of, collection, mark_feature, report_feature
+from firmware.marks import Mark
+from firmware.readings import Missing, Surroundings
 from firmware.requests import Report, Requests
 
 log = logging.getLogger("sledwarden.kept")
@@ -30,8 +30,6 @@ MARKS, REPORTS = "marks.geojson", "reports.geojson"
 
 _MOST_BYTES = 16 << 20
 _CLOSE_S = 2.0
-
-Json = dict[str, Any]
 
 
 class Kept:
@@ -71,11 +69,11 @@ class Kept:
         if now != self._written and (now[0] > 0 or self._written[0] > 0):
             self._written = now
             marks = requests.marked.standing()
-            self._queue.put((self._marks, collection([mark_feature(one, at_s) for one in marks])))
+            self._queue.put((self._marks, collection([_mark(one, at_s) for one in marks])))
         while self._told < len(requests.reports):
             report = requests.reports[self._told]
             self._told += 1
-            self._queue.put((self._reports, report_feature(report, around)))
+            self._queue.put((self._reports, _report(report, around)))
 
     def finish(self) -> None:
         """Writes what is left, for two seconds at most."""
@@ -93,67 +91,16 @@ class Kept:
                 log.error("%s: can't be written: %s", path, fault)
 
 
-def collection(features: list[Any]) -> Json:
-    """A GeoJSON FeatureCollection."""
-    return {"type": "FeatureCollection", "features": features}
+def _mark(mark: Mark, at_s: float) -> Json:
+    place = (mark.lat_deg, mark.lon_deg)
+    return mark_feature(mark.kind, mark.id, place, mark.expires_s - at_s, mark.until, mark.by)
 
 
-def mark_feature(mark: Mark, at_s: float) -> Json:
-    """A mark as GeoJSON; it says until when it stands or, without a date, for how long."""
-    properties: Json = {"kind": mark.kind, "id": mark.id, "name": "marked by a rider"}
-    if mark.until is None:
-        properties["left_s"] = round(mark.expires_s - at_s)
-    else:
-        properties["until"] = f"{mark.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    if mark.by:
-        properties["by"] = mark.by
-    place = [round(mark.lon_deg, 7), round(mark.lat_deg, 7)]
-    geometry = {"type": "Point", "coordinates": place}
-    return {"type": "Feature", "properties": properties, "geometry": geometry}
-
-
-def report_feature(report: Report, around: Surroundings | Missing) -> Json:
-    """A report as GeoJSON, with the shape of what it speaks of where that is near."""
+def _report(report: Report, around: Surroundings | Missing) -> Json:
     features = () if isinstance(around, Missing) else around.features
     found = next((one for one in features if report.id in (one.id, f"{one.kind}:{one.id}")), None)
-    properties: Json = {"id": report.id, "reason": report.why}
-    if found is not None:
-        properties |= {"kind": found.kind, "id": found.id, "name": found.name}
-    if not isinstance(around, Missing):
-        properties["packs"] = ", ".join(around.packs)
-    if report.utc is not None:
-        properties["reported"] = f"{report.utc.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    if report.by:
-        properties["by"] = report.by
-    geometry = None if found is None else _geometry(found)
-    return {"type": "Feature", "properties": properties, "geometry": geometry}
-
-
-def arguments_of(document: object) -> Iterator[str]:
-    """What to ask a unit for, of each mark in a GeoJSON document; raises ValueError for what is no
-    such document. What is no mark is passed over, and said in the log."""
-    features = document.get("features") if isinstance(document, dict) else None
-    if not isinstance(features, list):
-        raise ValueError("is no GeoJSON FeatureCollection")
-    for number, feature in enumerate(features, 1):
-        try:
-            line = _argument(feature)
-            asked(line)
-        except (KeyError, TypeError, ValueError, AttributeError) as fault:  # MarkError is one
-            log.warning("mark %d is none: %s", number, fault)
-            continue
-        yield line
-
-
-def _argument(feature: Json) -> str:
-    properties = feature["properties"]
-    lon_deg, lat_deg = feature["geometry"]["coordinates"][:2]
-    line = f"{properties['kind']} {lat_deg} {lon_deg}"
-    if properties.get("until"):
-        line += f" until={properties['until']}"
-    elif properties.get("left_s"):
-        line += f" left={properties['left_s']}"
-    return line + (f" id={properties['id']}" if properties.get("id") else "")
+    packs = "" if isinstance(around, Missing) else ", ".join(around.packs)
+    return report_feature(report.id, report.why, found, packs, report.utc, report.by)
 
 
 def _features(path: Path) -> list[Any]:
@@ -171,20 +118,6 @@ def _features(path: Path) -> list[Any]:
         path.replace(aside)
         return []
     return features
-
-
-def _geometry(feature: Feature) -> Json:
-    parts = [[list(corner) for corner in part] for part in feature.parts]
-    if feature.shape == "point":
-        corners = [part[0] for part in parts]
-        return (
-            {"type": "Point", "coordinates": corners[0]}
-            if len(corners) == 1
-            else {"type": "MultiPoint", "coordinates": corners}
-        )
-    if feature.shape == "line":
-        return {"type": "MultiLineString", "coordinates": parts}
-    return {"type": "Polygon", "coordinates": parts}
 
 
 def _write(path: Path, document: object) -> None:

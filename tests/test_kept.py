@@ -127,7 +127,6 @@ def test_reports_are_added_to_those_that_are_there_with_the_shape_they_speak_of(
         "id": "house-7",
         "name": "",
         "reason": "it is a barn",
-        "packs": "",
         "reported": "2026-01-17T20:00:00Z",
         "by": "page",
     }

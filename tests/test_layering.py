@@ -61,6 +61,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.pulls": (4, "alerts"),
     "firmware.requests": (4, "alerts"),
     "firmware.marks": (4, "alerts"),
+    "firmware.mark_files": (4, "alerts"),
     "firmware.notices": (4, "alerts"),
     "firmware.modes": (4, "alerts"),
     "firmware.senses": (4, "alerts"),

@@ -23,6 +23,8 @@ from firmware.files import POINTS_BYTES, whole
 from firmware.maps.packs import Pack, surroundings
 from firmware.maps.zones import Near, Nearby
 from firmware.units import ft, metres
+from host_tools.commands.zone_marks import marks
+from host_tools.commands.zone_report import report
 from host_tools.commands.zones_build import NO_COVERAGE, build
 from host_tools.pack_diff import CHANGES, differences
 from host_tools.pack_facts import PackFacts, facts
@@ -42,6 +44,8 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON array instea
 
 
 app.command()(build)
+app.command()(marks)
+app.command()(report)
 
 
 @app.command()
