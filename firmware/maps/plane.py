@@ -37,7 +37,10 @@ class Plane:
 
     def xy(self, lat_deg: float, lon_deg: float) -> tuple[float, float]:
         """A place on the map; the date line is no edge of it."""
-        return self.x(lon_deg), self.y(lat_deg)
+        east_deg = lon_deg - self._lon_deg
+        if not -180.0 <= east_deg <= 180.0:
+            return self.x(lon_deg), self.y(lat_deg)
+        return east_deg * self._x_m, (lat_deg - self._lat_deg) * self._y_m
 
     def x(self, lon_deg: float) -> float:
         """Metres east."""

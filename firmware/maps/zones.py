@@ -67,6 +67,8 @@ class Nearby:
         Of several that hold the place it is the one it is deepest in. What lies beyond the
         surroundings' radius is not known: ask `reaches` whether the answer is whole.
         """
+        if self._by_kind.keys().isdisjoint(kinds):
+            return None  # as for most kinds at most places
         start = self._plane.xy(*a)
         path = (*start, *(start if b is None else self._plane.xy(*b)))
         if is_known:
@@ -90,6 +92,8 @@ class Nearby:
     ) -> bool | None:
         """Whether a place that is known to so many metres is inside a feature: True where it surely
         is, False where it surely is not, None where it may be."""
+        if self._by_kind.keys().isdisjoint(kinds):
+            return False
         x, y = self._plane.xy(*place)
         known = self._deep.get(kinds := frozenset(kinds))
         if known is not None and error_m + math.hypot(x - known[0], y - known[1]) < known[2]:
