@@ -15,6 +15,9 @@ from firmware.journal.record import RecordError, decode
 from firmware.journal.redating import Anchors
 from firmware.journal.segment import TOPIC_IDS
 
+_ANCHOR_KEY = b'"growth_ppm":'
+"""A key that each anchor has."""
+
 _ANCHOR = "/journal/anchor"
 
 
@@ -65,12 +68,14 @@ def redated(places: Iterable[Place]) -> dict[str, Redated]:
 def _anchors(path: Path, span: _Span) -> Iterator[Anchor]:
     """A segment's anchors up to the first of the satellites; notes its span."""
     content = stored.read(path)
-    found = segment.scan(content)
+    found = segment.scan(content, is_trusting=True)
     if found.chunks:
         first = next(segment.unpacked(found.chunks[0].content(content)), None)
         span.from_s = 0.0 if first is None else first.publish_time_ns / 1e9
     span.to_s = segment.last_publish_ns(content, found) / 1e9
     for chunk in found.chunks:
+        if content.find(_ANCHOR_KEY, chunk.begin, chunk.until) < 0:
+            continue  # as nearly all
         for message in segment.unpacked(chunk.content(content)):
             if message.topic_id != TOPIC_IDS[_ANCHOR]:
                 continue

@@ -60,7 +60,7 @@ class Message(NamedTuple):
 class Chunk(NamedTuple):
     """A chunk with its message indexes as they stand in the file, and what the file's end needs."""
 
-    framed: bytes
+    framed: bytes | memoryview
     chunk_length: int
     content_length: int
     start_ns: int
@@ -320,14 +320,17 @@ class Scan:
     seals: list[Stamp] = field(default_factory=list)
     ending: Ending = field(default_factory=Ending)
     unindexed: Chunk | None = None
+    is_trusting: bool = False
 
 
-def scan(segment: bytes) -> Scan:
+def scan(segment: bytes, *, is_trusting: bool = False) -> Scan:
     """Reads a segment from its start as far as it is whole; never raises on any bytes.
 
     A chunk is whole when it and its message indexes are, byte for byte, what its content gives.
+    `is_trusting` takes a chunk's word for that, ten times as fast: what comes of it counts only
+    where good seals cover all of it.
     """
-    found = Scan()
+    found = Scan(is_trusting=is_trusting)
     if segment[: len(MAGIC)] != MAGIC:
         found.why = "does not begin as an MCAP file"
         return found
@@ -383,24 +386,48 @@ def _take_chunk(found: Scan, segment: bytes, end: int) -> str:
     begin = found.end + _CHUNK.size
     if found.header is None or begin > end:
         return "a chunk is out of place"
-    content = segment[begin:end]
-    try:
-        chunk = framed(content)
-    except ValueError as fault:
-        return str(fault)
-    if not segment.startswith(chunk.framed, found.end):
-        if segment.startswith(chunk.framed[: chunk.chunk_length], found.end):
-            found.unindexed = chunk
-            return "a message index is cut or changed"
-        return "a chunk's checksum is wrong"
+    chunk = _by_its_word(segment, found.end, end) if found.is_trusting else None
+    if chunk is None:
+        try:
+            chunk = framed(segment[begin:end])
+        except ValueError as fault:
+            return str(fault)
+        if not segment.startswith(chunk.framed, found.end):
+            if segment.startswith(chunk.framed[: chunk.chunk_length], found.end):
+                found.unindexed = chunk
+                return "a message index is cut or changed"
+            return "a chunk's checksum is wrong"
     after = found.end + len(chunk.framed)
-    if content[:1] == b"\x05" and [one[0] for one in chunk.indexes] == [SEAL_ID]:
-        *_, last = unpacked(content)
+    if segment[begin] == Opcode.MESSAGE and [one[0] for one in chunk.indexes] == [SEAL_ID]:
+        *_, last = unpacked(segment[begin:end])
         found.seals.append(Stamp(found.end, after, last))
     found.ending.take_chunk(found.end, chunk)
     found.chunks.append(Span(found.end, begin, end, after))
     found.end = after
     return ""
+
+
+def _by_its_word(segment: bytes, start: int, end: int) -> Chunk | None:
+    """A chunk by what its head and its indexes say of it; None where they can't be so.
+
+    A seal's own chunk, and one with schemas, are read in full.
+    """
+    _, _, start_ns, end_ns, size, _, name, size_too = _CHUNK.unpack_from(segment, start)
+    begin = start + _CHUNK.size
+    if name or size != end - begin or size_too != size or segment[begin : begin + 1] != b"\x05":
+        return None
+    at = end
+    indexes = []
+    while at + _INDEX.size <= len(segment) and segment[at] == Opcode.MESSAGE_INDEX:
+        _, length, topic_id, octets = _INDEX.unpack_from(segment, at)
+        if length != 6 + octets or octets % 16 or at + 9 + length > len(segment):
+            return None
+        indexes.append((topic_id, at - start, octets // 16))
+        at += 9 + length
+    if len(indexes) == 1 and indexes[0][0] == SEAL_ID:
+        return None
+    whole = memoryview(segment)[start:at]
+    return Chunk(whole, end - start, size, start_ns, end_ns, tuple(indexes), (), ())
 
 
 def last_publish_ns(segment: bytes, found: Scan) -> int:
