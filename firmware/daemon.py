@@ -231,7 +231,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             if stage is not None and fitted.gps is not None:
                 fitted.gps.wait_until_open(1.0)  # a drive's first sentence is not to be missed
                 clock.release()
-                stage.start(unit.post, unit.stop)
+                stage.start(unit.post, unit.stop, unit.is_idle, unit.fix_heard_s)
 
         why = unit.run(
             fitted.sources,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import os
 import signal
 import threading
@@ -23,7 +24,7 @@ from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.drives.script import (
-    BEHIND,
+    SLOWER,
     Action,
     Button,
     ClockStep,
@@ -44,8 +45,14 @@ from firmware.wiring import Wires
 
 log = logging.getLogger("sledwarden.simulate")
 
-BEHIND_S = 1.0
-"""A drive that is played so many ride seconds late is no longer the ride that was asked for."""
+HEARD_S = 0.3
+"""The longest, in real seconds, that the world waits for the unit to have taken what it heard."""
+
+LEAST_PACE = 0.95
+"""Below this share of the pace that was asked for, it is said how fast the drive was played."""
+
+LEAST_RIDE_S = 1.0
+"""Of a shorter one, in real seconds, no pace is told."""
 
 STOP_S = 5.0
 """The longest wait for the drive's end: a write to a line that nobody reads takes 2 s."""
@@ -76,6 +83,10 @@ class Stage:
         # All at once and before the clock runs: to pace a long recording takes a while.
         self._timeline = list(drive.timeline())
         self._ended = threading.Event()
+        self._is_idle: Callable[[], bool] = lambda: True
+        self._fix_heard_s: Callable[[], float] = lambda: math.inf
+        self._fix_sent_s = 0.0
+        self._is_heard = True
         self._thread: threading.Thread | None = None
         for at_s, action in self._timeline:  # the world as it is when the unit is switched on
             if at_s > 0.0:
@@ -96,8 +107,19 @@ class Stage:
             trust_dates=self.drive.floor is None,
         )
 
-    def start(self, post: Post, on_end: Callable[[str], None]) -> None:
-        """Begins the drive at the clock's 0.0; `on_end` is told when it is over."""
+    def start(
+        self,
+        post: Post,
+        on_end: Callable[[str], None],
+        is_idle: Callable[[], bool] = lambda: True,
+        fix_heard_s: Callable[[], float] = lambda: math.inf,
+    ) -> None:
+        """Begins the drive at the clock's 0.0; `on_end` is told when it is over.
+
+        `is_idle` says whether the unit has judged all that it was given, `fix_heard_s` when the
+        newest fix was measured that it has judged.
+        """
+        self._is_idle, self._fix_heard_s = is_idle, fix_heard_s
         for _, reading in with_modes(self.drive.modes, self._config.engine is not None):
             post(reading)
         self._thread = threading.Thread(
@@ -123,19 +145,45 @@ class Stage:
         return chips
 
     def _run(self, post: Post, on_end: Callable[[str], None]) -> None:
-        is_told = False
+        clock, real = self._clock, Clock()
+        begin_s, at_s = real.mono_s(), 0.0
         for at_s, happen in self._happenings(post):
-            if self._clock.wait(self._ended, at_s - self._clock.mono_s()):
+            while (left_s := at_s - clock.mono_s()) > 0.0:
+                if clock.wait(self._ended, left_s):
+                    return
+            if self._ended.is_set():
                 return
-            late_s = self._clock.mono_s() - at_s
-            if late_s > BEHIND_S and not is_told:
-                is_told = True
-                log.warning(
-                    "fell %.1f s %s: this machine can't play it %g times as fast",
-                    late_s, BEHIND, self._clock.speed,
-                )  # fmt: skip
             happen(at_s)
+            self._let_be_heard(real)
+        self._tell_pace(at_s, real.mono_s() - begin_s)
         on_end("the drive ended")
+
+    def _let_be_heard(self, real: Clock) -> None:
+        """Waits until the unit has read its line and judged: on a sled that takes milliseconds,
+        which at a high pace are seconds of the ride."""
+        until_s = real.mono_s() + (HEARD_S if self._is_heard else 0.0)
+        self._is_heard = True
+        while self._receiver.is_unread or not self._is_idle() or self._fix_is_under_way():
+            if real.mono_s() >= until_s:
+                self._is_heard = False  # nobody reads the line: the next time is not waited for
+                return
+            real.sleep(0.001)
+
+    def _fix_is_under_way(self) -> bool:
+        """Whether the unit has not judged the fix that was sent; a pseudo-terminal says that it is
+        empty also while the kernel carries what was written to it."""
+        return self._world.is_plugged and self._fix_heard_s() < self._fix_sent_s
+
+    def _tell_pace(self, ride_s: float, real_s: float) -> None:
+        """Says how fast the drive was played where this machine could not keep its pace."""
+        asked = self._clock.speed
+        if real_s > LEAST_RIDE_S and ride_s < real_s * asked * LEAST_PACE:
+            log.warning(
+                "played %.1f %s %g: this machine can't keep that pace",
+                ride_s / real_s,
+                SLOWER,
+                asked,
+            )
 
     def _happenings(self, post: Post) -> Iterator[tuple[float, Callable[[float], None]]]:
         """The drive's actions, the button's releases and the turns of the sky, in order."""
@@ -193,6 +241,7 @@ class Stage:
         for reading in self._tracker.feed(octets, at_s):
             if isinstance(reading.value, Fix):
                 fix = reading.value
+                self._fix_sent_s = at_s
                 self._world.move(fix.lat_deg, fix.lon_deg, fix.utc, at_s)
 
     def _show_contacts(self) -> None:

@@ -101,6 +101,14 @@ class Unit:
         """Hands the journal's own state to the judging thread, as a reading."""
         self.post(Reading(Channel.JOURNAL, health.value, self.clock.mono_s(), "journal"))
 
+    def is_idle(self) -> bool:
+        """Whether all that it was given has been taken up."""
+        return self._queue.empty()
+
+    def fix_heard_s(self) -> float:
+        """When the receiver's last word was measured, of those that have been judged."""
+        return self.monitor.held[Channel.FIX].mono_s
+
     def stop(self, why: str) -> None:
         """Ends `run`; may be called from a signal handler and from any thread."""
         if not self._ended_why:

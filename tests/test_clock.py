@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from firmware.clock import Clock, ManualClock
+from firmware.clock import AHEAD_S, STANDS_S, Clock, ManualClock
 
 
 def test_the_clock_of_the_machine_is_the_kernels() -> None:
@@ -88,3 +88,62 @@ def test_a_manual_wait_passes_its_whole_time_unless_the_event_came() -> None:
     ended.set()
     assert clock.wait(ended, 4.0) is True
     assert clock.mono_s() == 4.0
+
+
+# A simulation's time waits for who is late.
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The kernel's clock, moved by hand."""
+    at = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: at[0])
+    return at
+
+
+def _waited(clock: Clock, ride_s: float) -> None:
+    """A thread has waited so long, by the event that it also waits for."""
+    ended = threading.Event()
+    ended.set()
+    clock.wait(ended, ride_s)
+
+
+def test_a_simulation_s_time_stands_for_a_thread_that_does_not_come_back(now: list[float]) -> None:
+    clock = Clock(10.0, from_zero=True)
+    _waited(clock, 1.0)  # until second 1
+    now[0] = 0.1
+    assert clock.mono_s() == pytest.approx(1.0)
+    now[0] = 0.5  # the machine was busy: 5 s of the ride would have passed
+    assert clock.mono_s() == pytest.approx(1.0 + AHEAD_S)
+    _waited(clock, 1.0)  # it is back, and waits until 2.3
+    now[0] = 0.55
+    assert clock.mono_s() == pytest.approx(1.8)  # what was lost is not caught up
+
+
+def test_it_does_not_stand_for_ever(now: list[float]) -> None:
+    clock = Clock(10.0, from_zero=True)
+    _waited(clock, 1.0)
+    now[0] = 5.0
+    assert clock.mono_s() == pytest.approx(1.0 + AHEAD_S)
+    now[0] = 5.0 + STANDS_S + 0.01  # the thread has ended, or does something else now
+    assert clock.mono_s() == pytest.approx(1.0 + AHEAD_S)
+    now[0] += 0.2
+    assert clock.mono_s() == pytest.approx(1.0 + AHEAD_S + 2.0)
+
+
+def test_time_never_goes_back_where_it_stood(now: list[float]) -> None:
+    clock = Clock(20.0, from_zero=True)
+    seen = []
+    for number in range(2000):
+        now[0] += 0.001 * (number * 7919 % 13)
+        if number % 50 == 0:
+            _waited(clock, 0.25)
+        seen.append(clock.mono_s())
+    assert seen == sorted(seen)
+
+
+def test_a_real_ride_waits_for_nobody(now: list[float]) -> None:
+    clock = Clock()
+    _waited(clock, 1.0)
+    now[0] = 500.0
+    assert clock.mono_s() == 500.0

@@ -4,10 +4,13 @@ of the product."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import tempfile
+import termios
 import tty
+from array import array
 from pathlib import Path
 from types import TracebackType
 
@@ -31,6 +34,15 @@ class FakeReceiver:
     def is_plugged(self) -> bool:
         """Whether there is a device at the port."""
         return self._ends is not None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the line holds what no program has read yet."""
+        if self._ends is None:
+            return False
+        waiting = array("i", [0])
+        fcntl.ioctl(self._ends[1], termios.FIONREAD, waiting)
+        return waiting[0] > 0
 
     def replug(self) -> None:
         """Puts a new device at the port; nothing when there is one."""

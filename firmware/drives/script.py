@@ -17,7 +17,7 @@ from firmware.drives import ride
 from firmware.gps.fixes import paced
 from firmware.readings import TetherState
 
-BEHIND = "behind its drive"
+SLOWER = "times as fast, not"
 """What the log says of a simulation that can't keep its pace; the demo looks for it."""
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from firmware import leash
 from firmware.clock import Clock
-from firmware.drives.script import BEHIND
+from firmware.drives.script import SLOWER
 from firmware.errors import SledwardenError
 from firmware.journal.reader import boots, read, start
 from firmware.journal.record import Close, Gap
@@ -52,8 +52,8 @@ def demo(
         typer.Option(
             min=0.1,
             max=60.0,
-            help="Ride so many times as fast; 1 is real time. Above 20 a slow machine may not "
-            "keep the pace, and says so.",
+            help="Ride so many times as fast; 1 is real time. A machine that can't keep the pace "
+            "plays it slower, and says so.",
         ),
     ] = 20.0,
     drive: Annotated[
@@ -101,8 +101,9 @@ def demo(
     if asked.heard:
         console.print("Ended by hand; the journal is sealed.")
     for line in _lines(log_path):
-        if BEHIND in line:
-            console.print(f"The ride did not keep its pace: {line}", highlight=False)
+        if SLOWER in line:
+            said = line.partition("sledwarden.simulate: ")[2] or line
+            console.print(f"The ride was {said}.", highlight=False)
     if not asked.heard or set(asked.heard) == {signal.SIGINT}:  # else nobody waits for more
         asked.heard.clear()
         assert boot is not None  # _check_kept refuses a ride without one
