@@ -37,7 +37,7 @@ from firmware.maps.packs import KINDS
 
 __all__ = [
     "COVERAGES", "FOLDER", "KINDS", "MODES", "PLAIN_LETTERS", "ROAD_PARTS", "VEHICLES", "Clause",
-    "Law", "Limit", "Near", "Number", "Unverified", "digest", "load", "load_all", "load_live",
+    "Law", "Limit", "Near", "Number", "Unverified", "load", "load_all", "load_live",
     "parse", "path_of", "read_live", "words_of",
 ]  # fmt: skip
 
@@ -169,11 +169,6 @@ def parse(text: bytes, where: str) -> Law:
     if faults:
         raise LawError(where, _with_lines(faults, letters), REFUSED)
     return law
-
-
-def digest(word: str) -> str:
-    """SHA-256 of a pack's file, for the journal."""
-    return hashlib.sha256(path_of(word).read_bytes()).hexdigest()
 
 
 # What is wrong with a pack: each fault with the key that it is of.

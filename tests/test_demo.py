@@ -241,7 +241,7 @@ def test_a_second_one_in_the_folder_says_who_uses_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "why"), [("28k", "it holds nothing of this ride"), ("56k", "its end is missing")]
+    ("size", "why"), [("28k", "it holds nothing of this ride"), ("400k", "its end is missing")]
 )
 def test_a_ride_whose_disk_was_full_is_called_incomplete(
     size: str, why: str, tmp_path: Path
