@@ -23,11 +23,14 @@ from firmware.buses.pins import Pins
 from firmware.clock import Clock
 from firmware.config import Config
 from firmware.config import load as load_config
-from firmware.errors import SledwardenError, UsageError, ZoneError
+from firmware.errors import JournalError, SledwardenError, UsageError, ZoneError
 from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.folder import beside
-from firmware.journal.writer import Journal
+from firmware.journal.hearing import Hearing
+from firmware.journal.keeper import Keeper
+from firmware.journal.stored import Owner
+from firmware.journal.writer import MB, Journal
 from firmware.kept import MARKS, REPORTS, Kept
 from firmware.law import Law, load_live
 from firmware.maps.packs import Pack
@@ -167,6 +170,12 @@ def _check(plan: Plan, where: Path) -> int:
         except ZoneError as fault:
             is_good = False
             sys.stderr.write(f"sledwardend: [zones] packs: {fault}\n")
+    if plan.config.journal.owner_key:
+        try:
+            Owner.load(Path(plan.config.journal.owner_key))
+        except JournalError as fault:
+            is_good = False
+            sys.stderr.write(f"sledwardend: [journal] owner_key: {fault}\n")
     if not is_good:
         return 1
     say(f"{where}: good; law {', '.join(plan.law_words)}")
@@ -208,6 +217,9 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             tell=[console.alert],
             notifier=Notifier(),
         )
+        hearing = Hearing("gps")
+        if fitted.gps is not None:
+            fitted.gps.on_octets = hearing.hear
         journal = Journal(
             plan.journal,
             start_of(
@@ -220,6 +232,8 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             attachments=attachments_of(plan.config, plan.law_words, plan.config_bytes),
             quota_mb=plan.config.journal.quota_mb,
             on_change=unit.post_journal_health,
+            keeper=_keeper(plan),
+            hearing=hearing,
         )
         journal.open()  # refuses a second daemon before anything is heard or shown
         _listen_to_signals(unit)
@@ -245,6 +259,18 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
         )
     log.info("ended: %s", why)
     return 0
+
+
+def _keeper(plan: Plan) -> Keeper:
+    """Who stores what is closed; an owner's key that is none keeps it as it was sealed."""
+    settings = plan.config.journal
+    return Keeper(
+        plan.journal,
+        plan.config.unit.id,
+        quota_bytes=settings.quota_mb * MB,
+        owner_path=Path(settings.owner_key) if settings.owner_key else None,
+        on_notice=lambda words: log.warning("%s", words),
+    )
 
 
 def _feed(plan: Plan, unit: Unit, clock: Clock) -> Feed | None:
