@@ -40,9 +40,10 @@ PROOF = ("approaching", "unsure", "violation", "exempt")
 
 @dataclass(slots=True)
 class Told:
-    """What one drive says: the verdicts of each clause, and its remarks in small letters."""
+    """What one drive says: the verdicts of each clause, the cases that it proves, its remarks."""
 
     verdicts: set[tuple[str, str]] = field(default_factory=set)
+    proves: tuple[str, ...] = ()
     remarks: str = ""
 
 
@@ -62,10 +63,16 @@ def as_object(clause: Clause) -> dict[str, Any]:
 
 
 def drives_of(clause: Clause) -> list[str]:
-    """The drives that prove a paragraph: in which it is more than kept, or which speak of it."""
+    """The drives that prove a paragraph: which say so, in which it is more than kept, or which
+    speak of it."""
     if clause.kind:
         tried = {(clause.citation, verdict) for verdict in PROOF}
-        return [name for name, told in _told().items() if told.verdicts & tried]
+        return [
+            name
+            for name, told in _told().items()
+            if told.verdicts & tried
+            or any(one.startswith(f"{clause.citation} ") for one in told.proves)
+        ]
     if clause.coverage not in NAMED:
         return []
     return [name for name, told in _told().items() if speaks_of(told, clause.citation)]
@@ -184,6 +191,8 @@ def _told() -> dict[str, Told]:
         for line in both[0].splitlines():
             if not line.startswith("#") and line.strip():
                 told.verdicts.update(_verdict(line))
+        proves = re.search(r"^# Proves: (.+)$", both[1], re.MULTILINE)
+        told.proves = tuple(one.strip() for one in proves[1].split(",")) if proves else ()
         told.remarks = "\n".join(
             line for text in both for line in text.splitlines() if line.startswith("#")
         )

@@ -282,6 +282,7 @@ def test_off_every_road_of_a_map_that_knows_them_all_nothing_is_asked() -> None:
 def test_without_a_fix_or_a_map_nothing_is_known() -> None:
     for part in PARTS:
         assert judge(part, fix=NO_FIX).verdict is UNKNOWN
+        assert not judge(part, fix=NO_FIX, nearby=Missing(Why.NOT_FITTED)).is_fitted
         missing = judge(part, nearby=Missing(Why.NOT_FITTED))
         assert (missing.verdict, missing.is_fitted) == (UNKNOWN, False)
 

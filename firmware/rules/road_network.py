@@ -85,11 +85,11 @@ class RoadNetwork:
         exempt = lifted(clause, now, topic)
         if exempt is not None:
             return exempt
-        if isinstance(now.fix, Missing):
-            return cannot_tell(clause, f"place not known ({now.fix})", topic)
         if isinstance(now.nearby, Missing):
             why = f"nothing known of the roads ({now.nearby})"
             return cannot_tell(clause, why, topic, now.nearby)
+        if isinstance(now.fix, Missing):
+            return cannot_tell(clause, f"place not known ({now.fix})", topic)
         speed_mph = mph(now.fix.speed_mps)
         is_off = isinstance(now.engine, Engine) and not now.engine.is_running
         if is_off and speed_mph < MOVING_MPH:
@@ -214,8 +214,7 @@ def _jurisdiction(road: Feature) -> Answer:
         why = f"{_name(road)} is posted at {limit_mph:g}, over {ROAD_MPH:g} mph"
         return Answer(Say.BROKEN, why, limit_mph, ROAD_MPH)
     if keeper and keeper not in KEEPERS:
-        why = f"{_name(road)} is not kept by a municipality or county"
-        return Answer(Say.BROKEN, why, limit_mph, ROAD_MPH)
+        return Answer(Say.BROKEN, f"{_name(road)} is not kept by a municipality or county")
     if limit_mph is None or not keeper:
         what = "limit" if limit_mph is None else "keeper"
         return Answer(Say.UNKNOWN, f"the {what} of {_name(road)} is not on the map")
@@ -299,7 +298,7 @@ def _of_crossing(clause: Clause, crossing: Feature) -> Answer:
         why = f"{_name(crossing)} crosses a road posted at {limit_mph:g}"
         return Answer(Say.BROKEN, why, limit_mph, CROSSED_MPH)
     if signals == "no":
-        return Answer(Say.BROKEN, f"{_name(crossing)} has no signals", limit_mph, CROSSED_MPH)
+        return Answer(Say.BROKEN, f"{_name(crossing)} has no signals")
     if limit_mph is None or signals != "yes":
         what = "limit" if limit_mph is None else "signals"
         return Answer(Say.UNKNOWN, f"the {what} at {_name(crossing)} not on the map")

@@ -65,11 +65,11 @@ class RoadSpeed:
                 return cannot_tell(clause, "the time of day is not known", TOPIC)
             if not within:
                 return does_not_apply(clause, "outside its hours", TOPIC)
-        if isinstance(now.fix, Missing):
-            return cannot_tell(clause, f"place and speed not known ({now.fix})", TOPIC)
         if isinstance(now.nearby, Missing):
             why = f"nothing known of the roads ({now.nearby})"
             return cannot_tell(clause, why, TOPIC, now.nearby)
+        if isinstance(now.fix, Missing):
+            return cannot_tell(clause, f"place and speed not known ({now.fix})", TOPIC)
         return self._on_roads(now, now.fix, now.nearby, clause)
 
     def _on_roads(self, now: Snapshot, fix: Fix, nearby: Nearby, clause: Clause) -> Finding:
