@@ -24,6 +24,9 @@ from firmware.units import mps
 
 __all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
 
+QUALIFYING = frozenset({"GGA", "GNS", "GSA", "GST"})
+"""The sentences that say how good a fix is."""
+
 RESTART_EPOCHS = 5
 DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
 STANDS_STILL_S = 2.5
@@ -221,22 +224,23 @@ class FixTracker:
         """Takes bytes that came at `at_s`, monotonic seconds, and returns what they say."""
         readings: list[Reading] = []
         heard = False
+        assembler = self._assembler
         for sentence in self.parser.feed(data):
             heard = True
-            closed = self._assembler.add(sentence)
+            closed = assembler.add(sentence)
             if closed:
                 self._report(closed)
-            epoch = self._assembler.early
-            if not self._assembler.is_void:
+            epoch = assembler.early
+            if not assembler.is_void and sentence.kind in QUALIFYING:
                 self._hear_quality(sentence)
             if epoch is not None:
                 fix = self._judge(epoch, at_s)
                 if fix is not None:
                     readings.append(self._reading(Channel.FIX, fix, at_s, self.fresh_s))
-            elif self._assembler.is_void and self._void_epoch != self._assembler.opened:
-                if self._void_epoch != self._assembler.opened - 1 and self._accepted_s is not None:
+            elif assembler.is_void and self._void_epoch != assembler.opened:
+                if self._void_epoch != assembler.opened - 1 and self._accepted_s is not None:
                     self._dropouts += 1  # the first one after a fix
-                self._void_epoch = self._assembler.opened
+                self._void_epoch = assembler.opened
                 self._satellites = None
                 self._errors.forget()
                 no_fix = Missing(Why.NO_FIX, "the receiver says that it has no fix")

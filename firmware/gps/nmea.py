@@ -157,6 +157,9 @@ def _letter(text: str) -> str:
 _NO_FIX_MODES = frozenset("NSM")
 
 
+_NO_FIELDS = [""] * 8
+
+
 def _at(fields: list[str], place: int) -> str:
     return fields[place] if place < len(fields) else ""
 
@@ -252,7 +255,7 @@ def _vtg(talker: str, number: int, fields: list[str]) -> Sentence:
     mode = _letter(_at(fields, 8))
     if mode in _NO_FIX_MODES:
         return Sentence("VTG", talker, number, True)
-    knots, knots_unit, kmh, kmh_unit = (_at(fields, place) for place in (4, 5, 6, 7))
+    knots, knots_unit, kmh, kmh_unit = (fields + _NO_FIELDS)[4:8]
     speed_knots = _number(knots, MAX_SPEED_KNOTS)
     speed_kmh = _number(kmh, MAX_SPEED_KNOTS * MPS_PER_KNOT / MPS_PER_KMH)
     speed_mps: float | None = None
