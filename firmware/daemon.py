@@ -32,7 +32,7 @@ from firmware.journal.keeper import Keeper
 from firmware.journal.stored import Owner
 from firmware.journal.writer import MB, Journal
 from firmware.kept import MARKS, REPORTS, Kept
-from firmware.law import Law, load_live
+from firmware.law import AUTO, Law, load_live
 from firmware.maps.packs import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier
@@ -143,13 +143,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
 
         config = config_of(drive, config)
     assert config is not None  # without a path there is a drive
-    if config.unit.law == "auto":
-        raise SledwardenError(
-            str(path),
-            '[unit] law = "auto": no outlines of laws are known to this version.',
-            'Name the laws, like law = ["wi"].',
-        )
-    words = tuple(config.unit.law)
+    words = (AUTO,) if config.unit.law == AUTO else tuple(config.unit.law)
     return Plan(
         config,
         path.read_bytes() if path else b"",

@@ -36,8 +36,8 @@ from firmware.law_lines import Path as Key
 from firmware.maps.packs import KINDS
 
 __all__ = [
-    "COVERAGES", "FOLDER", "KINDS", "MODES", "PLAIN_LETTERS", "ROAD_PARTS", "VEHICLES", "Clause",
-    "Law", "Limit", "Near", "Number", "Unverified", "load", "load_all", "load_live",
+    "AUTO", "COVERAGES", "FOLDER", "KINDS", "MODES", "PLAIN_LETTERS", "ROAD_PARTS", "VEHICLES",
+    "Clause", "Law", "Limit", "Near", "Number", "Unverified", "load", "load_all", "load_live",
     "parse", "path_of", "read_live", "words_of",
 ]  # fmt: skip
 
@@ -46,6 +46,9 @@ FOLDER = Path(__file__).parent / "laws"
 CHECKED = FOLDER / "checked.sha256"
 """The digests of the packs as they were checked whole when they were shipped; `make docs` writes it
 as `sha256sum` does."""
+
+AUTO = "auto"
+"""The word for every pack, each judged inside its own outlines."""
 
 REFUSED = "The whole pack is refused."
 
@@ -93,11 +96,14 @@ def path_of(word: str) -> Path:
     return Path(word) if word.endswith(".toml") else FOLDER / f"{word}.toml"
 
 
-def words_of(words: Iterable[str]) -> tuple[str, ...]:
+def words_of(words: str | Iterable[str]) -> tuple[str, ...]:
     """The packs that these words name, each once: a state's word brings those that go with it, as
-    `wi` brings `wi_act311`; a path brings itself alone."""
+    `wi` brings `wi_act311`; a path brings itself alone; `auto` is every pack that is here."""
     named: dict[str, None] = {}
-    for word in words:
+    for word in (words,) if isinstance(words, str) else words:
+        if word == AUTO:
+            named.update((one.stem, None) for one in sorted(FOLDER.glob("*.toml")))
+            continue
         named[word] = None
         if not word.endswith(".toml"):
             named.update((one.stem, None) for one in sorted(FOLDER.glob(f"{word}_*.toml")))
@@ -109,12 +115,12 @@ def load(word: str) -> Law:
     return parse(_read(word), str(path_of(word)))
 
 
-def load_all(words: Iterable[str]) -> tuple[Law, ...]:
+def load_all(words: str | Iterable[str]) -> tuple[Law, ...]:
     """Reads every pack that these words name; raises LawError."""
     return tuple(load(word) for word in words_of(words))
 
 
-def load_live(words: Iterable[str]) -> tuple[Law, ...]:
+def load_live(words: str | Iterable[str]) -> tuple[Law, ...]:
     """Reads what a unit needs of every pack that these words name, as `Law.live` has it.
 
     A pack that was checked whole when it was shipped is parsed for these clauses alone, in a fifth

@@ -56,6 +56,7 @@ from firmware.rules.base import MOTION, Rule, Snapshot
 from firmware.senses import Held, Senses, believed
 from firmware.sky import Sky
 from firmware.standing import Standings
+from firmware.territory import LAW, InTerritory, Territories
 from firmware.timekeeper import CONFLICT_S, Timekeeper
 
 INFORMED = "informed"
@@ -114,9 +115,11 @@ class Monitor:
         notices: Notices,
         time_zone: ZoneInfo,
         fitted: Collection[Channel],
+        territories: Territories | None = None,
     ) -> None:
         """Takes all its parts; `fitted` are the channels that have a source at all, `other_skies`
-        judge by the dusk and dawn of further laws."""
+        judge by the dusk and dawn of further laws, `territories` say whose law holds where not
+        all of them hold everywhere."""
         self._watched = [Watched(clause, rule, rule.begin()) for clause, rule in watched]
         self._by_channel = {
             channel: [one for one in self._watched if channel in one.rule.channels]
@@ -140,6 +143,7 @@ class Monitor:
         self.requests = requests
         self.notices = notices
         self.time_zone = time_zone
+        self.territories = territories
         self.senses = Senses(fitted)
         self._pulls = Pulls()
         self._standings = Standings()
@@ -195,7 +199,7 @@ class Monitor:
     def is_watching(self) -> bool:
         """Whether speed is judged, or rightly is not: the steady watching light."""
         return bool(self.findings) and not any(
-            one.topic == "speed" and one.verdict is Verdict.UNKNOWN
+            one.topic in ("speed", LAW) and one.verdict is Verdict.UNKNOWN
             for one in self.findings.values()
         )
 
@@ -278,11 +282,21 @@ class Monitor:
             touched += self._watched if effect is Effect.JUDGE_AGAIN else []
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
+        if self.territories is not None and channel in (Channel.FIX, Channel.SURROUNDINGS):
+            touched += self._look_at_borders(self.territories, at_s)
         for sky in self._skies.values():
             self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
+
+    def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
+        """All clauses, where another law holds from now on."""
+        if not territories.take(self.fix, self.nearby, at_s):
+            return []
+        if territories.whose.jurisdiction:
+            self.notices.clauses = territories.notices[territories.whose.jurisdiction]
+        return self._watched
 
     def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
         """Tells a sky the place and the light that it goes by."""
@@ -347,6 +361,8 @@ class Monitor:
                 if id(watched) in wanted:
                     self._judge(watched, now, outcome)
         self._judge_duties()
+        if self.territories is not None:
+            self._tell_law(self.territories.finding(at_s), at_s, outcome)
         for alert in self.alerts.follow(self._duties, at_s):
             outcome.alerts.append((at_s, alert))
         for event in self.events.follow(self._duties, at_s):
@@ -362,6 +378,7 @@ class Monitor:
             self.events.due_s(at_s),
             self.notices.due_s(),
             self.senses.lapses_s(),
+            math.inf if self.territories is None else self.territories.due_s(at_s),
             *[one.memory.due_s for one in self._watched],
         )
 
@@ -379,6 +396,13 @@ class Monitor:
         why = f"the battery clock is {abs(ahead_s):.0f} s {side} the satellites"
         found = Finding(CLOCK, verdict, why, abs(ahead_s), CONFLICT_S, "s", topic=CLOCK)
         self._duties[CLOCK] = found
+
+    def _tell_law(self, finding: Finding, at_s: float, outcome: Outcome) -> None:
+        """Puts whose law holds beside the findings; a change of it is told like one of them."""
+        before = self.findings.get(LAW)
+        self.findings[LAW] = self._duties[LAW] = finding
+        if before is None or (before.verdict, before.why) != (finding.verdict, finding.why):
+            outcome.findings.append((at_s, finding))
 
     def _note(self, at_s: float, now: Snapshot | None, outcome: Outcome) -> None:
         """Notes whose date it is and what holds, where that has changed, and a pull."""
@@ -401,6 +425,8 @@ class Monitor:
 
     def _inform(self, at_s: float, outcome: Outcome) -> None:
         """Tells the duties that no sensor sees, while the sled stands and nothing else is told."""
+        if self.territories is not None and not self.territories.whose.jurisdiction:
+            return  # which duties, is not known yet
         local = self.local(at_s)
         is_moving = False if self.is_standing else self.senses.is_moving
         is_free = not self.requests.prompt and not self.alerts.is_loud
@@ -430,6 +456,7 @@ class Monitor:
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
             ambient=self.senses.light(Channel.LIGHT_AMBIENT),
             darks=self._darks,
+            whose=None if self.territories is None else self.territories.whose,
         )
 
     def _satellite_utc(self, at_s: float) -> datetime | None:
@@ -469,6 +496,7 @@ def build(
     `fitted` are the channels that have a source; without it, those that the config names.
     """
     laws = tuple(laws)
+    territories = _territories(laws, config) if config.unit.law == "auto" else None
     rules: dict[str, Rule] = {}
     watched = []
     for law in laws:
@@ -476,7 +504,10 @@ def build(
             if clause.kind and clause.applies_to == config.unit.vehicle:
                 if clause.kind not in rules:
                     rules[clause.kind] = load("rule", clause.kind)(config)
-                watched.append((_with_limit(clause, config), rules[clause.kind]))
+                rule = rules[clause.kind]
+                if territories is not None:
+                    rule = InTerritory(rule, law.jurisdiction)
+                watched.append((_with_limit(clause, config), rule))
     told = notices_of((clause for law in laws for clause in law.clause), config.unit.vehicle)
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
     sky, *other_skies = (
@@ -498,7 +529,17 @@ def build(
         notices=Notices(told, config.rules.notice_s, config.rider.born),
         time_zone=ZoneInfo(config.unit.time_zone),
         fitted=fitted_channels(config) if fitted is None else fitted,
+        territories=territories,
     )
+
+
+def _territories(laws: Iterable[Law], config: Config) -> Territories:
+    """Each jurisdiction of these laws, with what all its packs have shown at start."""
+    clauses: dict[str, list[Clause]] = {}
+    for law in laws:
+        clauses.setdefault(law.jurisdiction, []).extend(law.clause)
+    vehicle = config.unit.vehicle
+    return Territories({one: notices_of(theirs, vehicle) for one, theirs in clauses.items()})
 
 
 def fitted_channels(config: Config) -> frozenset[Channel]:

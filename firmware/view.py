@@ -20,6 +20,7 @@ from firmware.readings import (
     Why,
 )
 from firmware.state import MarkSeen, PartSeen, State
+from firmware.territory import LAW
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
 
 AHEAD = "zone-ahead"
@@ -75,7 +76,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         not_watched=tuple(
             f"{one.clause}: {one.why}"
             for one in monitor.findings.values()
-            if one.verdict is Verdict.UNKNOWN
+            if one.verdict is Verdict.UNKNOWN and (one.topic != LAW or one.clause == LAW)
         ),
         utc_error_s=monitor.timekeeper.error_s(at_s),
         receiver=receiver if isinstance(receiver, Receiver) else None,

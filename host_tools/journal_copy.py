@@ -14,6 +14,7 @@ from firmware.errors import JournalError
 from firmware.findings import Anchor, Finding, Standing
 from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.writer import Journal
+from firmware.law import AUTO
 from firmware.monitor import Monitor
 from firmware.readings import Reading
 from host_tools.replaying import Told
@@ -33,7 +34,7 @@ class JournalCopy:
         self._core = core
         self._last_s = 0.0
         self._keys = tempfile.TemporaryDirectory()
-        laws: Sequence[str] = () if config.unit.law == "auto" else config.unit.law
+        laws = (AUTO,) if config.unit.law == AUTO else tuple(config.unit.law)
         self._journal = Journal(
             folder,
             start_of(config, laws, writer="replay", note=note),

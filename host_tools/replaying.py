@@ -10,7 +10,6 @@ from typing import Any
 
 from firmware import law, monitor
 from firmware.config import Config
-from firmware.errors import SledwardenError
 from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing, Verdict
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport
@@ -81,12 +80,7 @@ def build(config: Config) -> Monitor:
 
 def laws_of(config: Config) -> list[Law]:
     """The laws that a configuration names; raises LawError."""
-    words = config.unit.law
-    if words == "auto":
-        raise SledwardenError(
-            "replay", 'law = "auto": a replay must know the law.', "Name it: --law wi."
-        )
-    return list(law.load_all(words))
+    return list(law.load_all(config.unit.law))
 
 
 def stream(recording: Recording) -> Iterator[tuple[float, Reading]]:

@@ -58,6 +58,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.events": (4, "alerts"),
     "firmware.sky": (4, "alerts"),
     "firmware.standing": (4, "alerts"),
+    "firmware.territory": (4, "alerts"),
     "firmware.pulls": (4, "alerts"),
     "firmware.requests": (4, "alerts"),
     "firmware.marks": (4, "alerts"),

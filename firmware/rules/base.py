@@ -57,13 +57,23 @@ _NOT_FITTED = Missing(Why.NOT_FITTED)
 
 
 @dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose law holds: its jurisdiction, absent where that is not known and `why` says so."""
+
+    jurisdiction: str = ""
+    name: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`.
 
     `head_seen_s` and `tail_seen_s` are up to when light and supply of that lamp are both told.
     `modes` are on; `lifts` are those of them that lift something here and now, each with who says
     so. Absent, all of them do. `dark` is by the dusk and dawn of one law, `darks` by those of each
-    law, by their minutes after sunset.
+    law, by their minutes after sunset. `whose` law holds is absent where the laws that are named
+    hold everywhere.
     """
 
     at_s: float
@@ -86,6 +96,7 @@ class Snapshot:
     lifts: Mapping[str, str] | None = None
     ambient: Light | Missing = _NOT_FITTED
     darks: Mapping[int, Dark] = field(default_factory=dict)
+    whose: Whose | None = None
 
     def dark_by(self, clause: Clause) -> Dark:
         """Whether it is dark by the dusk and dawn of this clause."""
