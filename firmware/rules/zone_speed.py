@@ -54,8 +54,13 @@ AHEAD_ERRORS = 2.0
 """The warning ahead counts on a position that is off by so many errors, for one sled in six is off
 by more than one. Where the warning ends, a sled has not yet come to where it may be inside."""
 
-KEPT_SHARE, KEPT_M = 1.1, 2.0
-"""A warning that stands is dropped where the way to brake, so much longer, ends before the edge."""
+KEPT_SHARE, KEPT_M, KEPT_ERRORS = 1.1, 2.0, 4.0
+"""A warning that stands is dropped where the way to brake, so much longer, ends before the edge,
+which is then so many errors out."""
+
+LEFT_ERRORS = 3.0
+"""A zone has been left where the sled is so many errors out: by real receivers' wander, with two of
+them half an hour along an edge was up to 26 visits, with three it is one."""
 
 Place = tuple[float, float]
 
@@ -161,7 +166,7 @@ class ZoneSpeed:
     ) -> Finding | None:
         """The finding in a zone, or on the way through one, and None outside of all."""
         came_from = before.place
-        margin_m = fix.error_m * (2.0 if before.is_in else 1.0)
+        margin_m = fix.error_m * (LEFT_ERRORS if before.is_in else 1.0)
         if self._is_clear(now, here, came_from, margin_m, clause):
             return None
         found = self._in_zone(now, fix, here, None, fix.speed_mps, clause)
@@ -186,12 +191,12 @@ class ZoneSpeed:
     def _at_edge(
         self, now: Snapshot, fix: Fix, here: Place, before: LastPlace, clause: Clause
     ) -> Finding | None:
-        """The finding just outside of a zone that the sled was in: it has left once it is a second
-        error away, so that a position which wanders at the edge is one stay and not twenty.
+        """The finding just outside of a zone that the sled was in: it has left once it is so
+        many errors away, so that a position which wanders at the edge is one stay and not twenty.
 
         Whoever kept the limit may go faster at once; too fast, it is `unsure` until then.
         """
-        near, _ = self._nearest_zone(now, fix, here, None, clause, 2.0 * fix.error_m)
+        near, _ = self._nearest_zone(now, fix, here, None, clause, LEFT_ERRORS * fix.error_m)
         if near is None:
             return None
         finding = self._judged(now, fix, fix.speed_mps, near, False, clause)
@@ -314,14 +319,16 @@ class ZoneSpeed:
         target_mps = max(limit_mps - fix.error_mps, 0.5 * limit_mps)
         braking_m = (speed_mps**2 - target_mps**2) / (2 * self.choices.brake_mps2)
         reach_m = braking_m + speed_mps * (self.choices.reaction_s + self.choices.delay_s)
+        errors = AHEAD_ERRORS
         if is_warned:
+            errors = KEPT_ERRORS
             reach_m = reach_m * KEPT_SHARE + KEPT_M
         looked_m = reach_m + speed_mps * period_s
         way = Way(here, fix.track_deg, _turn(courses) / speed_mps)
         spread = min(fix.error_mps / speed_mps, 0.2)
         first: Edge | None = None
         for rule in clause.near:
-            within_m = rule.reach_m + AHEAD_ERRORS * fix.error_m
+            within_m = rule.reach_m + errors * fix.error_m
             for chart in self._maps(now):
                 edge = first_edge(chart, rule.kinds, way, looked_m, within_m, spread)
                 if edge is not None and (first is None or edge.along_m < first.along_m):
