@@ -68,7 +68,10 @@ class PackFacts:
 
 
 def facts(path: Path, today: date | None = None) -> PackFacts:
-    """Counts all of a pack; its age where it is told what day it is. Raises ZoneError for a file that is none."""
+    """Counts all of a pack, and its age where it is told what day it is.
+
+    Raises ZoneError for a file that is no pack.
+    """
     with closing(Pack(path)) as pack:
         digest, dated = pack.digest, pack.dated
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"

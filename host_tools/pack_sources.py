@@ -22,6 +22,7 @@ import pyogrio
 from firmware.errors import ZoneError
 from firmware.files import refuse_unless_regular
 from host_tools.pack_rows import Box
+from host_tools.pack_whole import refuse_unless_whole
 
 BATCH: Final = 8192
 _HEAD_BYTES: Final = 1 << 18
@@ -69,6 +70,7 @@ def batches(
     if not path.exists():
         raise ZoneError(str(path), "there is no such file: expected GeoJSON or another vector map.")
     refuse_unless_regular(path, _WANTED, ZoneError)
+    refuse_unless_whole(path)
     number = 1
     with ExitStack() as open_files, _told(path):
         name, options = _opened(path, columns, open_files)

@@ -63,7 +63,7 @@ class Account:
     repair_count: int = 0
     faults: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, int] = field(default_factory=dict)
 
     def fault(self, where: str, what: str) -> None:
         self.fault_count += 1

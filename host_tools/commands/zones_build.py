@@ -107,7 +107,7 @@ def build(
     account = packs.Account()
     with _progress() as progress:
         rows = _rows(inputs, coverage, asked, account, progress)
-        account.kinds = packs.write(rows, out, _packing(progress, account))
+        account.kinds = dict(packs.write(rows, out, _packing(progress, account)))
     if as_json:
         typer.echo(f"[{json.dumps({'pack': str(out)} | asdict(account))}]")
         return
