@@ -18,7 +18,8 @@ from journal_samples import ride as ride_of
 from pyarrow import parquet
 from typer.testing import CliRunner, Result
 
-from firmware.findings import Margin
+from firmware.findings import Finding, Margin
+from firmware.journal import reader
 from host_tools.cli import app
 from host_tools.journal_paths import find
 from host_tools.ride import Ride
@@ -49,7 +50,8 @@ def files(night: Path) -> dict[str, Path]:
         path = night.parent / f"ride.{name}"
         done = _run(night, "--to", name, "-o", path)
         assert done.exit_code == 0, done.output
-        assert done.stdout == f"{path}: 109 fixes, 24 findings, 3 events\n"
+        told = sum(isinstance(one, Finding) for _, one in reader.read(night))
+        assert done.stdout == f"{path}: 109 fixes, {told} findings, 3 events\n"
         found[name] = path
     return found
 
@@ -70,11 +72,9 @@ def test_the_ride_is_what_the_script_says(ride: Ride) -> None:
     assert (over.event.limit, over.event.is_sure, over.warned_s) == (55.0, True, 0.0)
     assert over.acknowledged_s == pytest.approx(7.0, abs=0.1)
     unplugged = [one for one in leg.not_watched() if "unplugged" in one.why]
-    assert {(one.clause, one.seconds) for one in unplugged} == {
-        ("350.10(1)(gm)", 8.5),
-        ("350.10(1)(g)", 8.5),
-        ("350.10(1)(i)", 8.5),
-    }
+    speeds = {"350.10(1)(gm)", "350.10(1)(g)", "350.10(1)(i)"}
+    assert {one.clause for one in unplugged} >= speeds  # with whatever else goes by the place
+    assert {one.seconds for one in unplugged if one.clause in speeds} == {8.5}
     assert [state for _, state in leg.strips["head lamp"]] == ["unknown", "lit", "out", "lit"]
 
 
@@ -142,11 +142,13 @@ def test_kml_has_a_folder_each_for_track_events_and_findings(files: dict[str, Pa
     assert columns[0][1] == "350.10(1)(gm) violation"
 
 
-def test_csv_has_a_row_for_each_fix_finding_and_event(files: dict[str, Path]) -> None:
+def test_csv_has_a_row_for_each_fix_finding_and_event(files: dict[str, Path], night: Path) -> None:
     with files["csv"].open(newline="") as file:
         found = list(csv.DictReader(file))
     records = [one["record"] for one in found]
-    assert [records.count(one) for one in ("fix", "finding", "event")] == [109, 24, 3]
+    told = sum(isinstance(one, Finding) for _, one in reader.read(night))
+    assert [records.count(one) for one in ("fix", "finding", "event")] == [109, told, 3]
+    assert told > 20
     over = next(
         one for one in found if (one["record"], one["clause"]) == ("event", "350.10(1)(gm)")
     )
@@ -167,7 +169,8 @@ def test_parquet_has_the_same_rows_with_types(files: dict[str, Path]) -> None:
     assert table.column_names == list(rows[0])
     assert table.num_rows == len(rows)
     assert str(table.schema.field("t").type) == "timestamp[us, tz=UTC]"
-    assert str(table.schema.field("is_sure").type) == "bool"
+    for name in ("is_sure", "is_redated"):
+        assert str(table.schema.field(name).type) == "bool"
     over = next(
         one for one in table.to_pylist()
         if (one["record"], one["clause"]) == ("event", "350.10(1)(gm)")

@@ -19,7 +19,7 @@ _TYPES = {
     **dict.fromkeys(("record", "standing", "clause", "verdict", "unit", "why"), "VARCHAR"),
     **dict.fromkeys(("t", "end_t"), "TIMESTAMPTZ"),
     "boot": "BIGINT",
-    "is_sure": "BOOLEAN",
+    **dict.fromkeys(("is_sure", "is_redated"), "BOOLEAN"),
 }
 
 
