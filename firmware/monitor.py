@@ -38,6 +38,7 @@ from firmware.law import Clause, Law, Limit
 from firmware.maps.zones import Nearby
 from firmware.marks import Marks
 from firmware.notices import Notices, notices_of
+from firmware.pack_age import PackAge
 from firmware.parts import load
 from firmware.pulls import Pulls
 from firmware.readings import (
@@ -142,6 +143,7 @@ class Monitor:
         self.events = events
         self.requests = requests
         self.notices = notices
+        self.pack_age = PackAge()
         self.time_zone = time_zone
         self.territories = territories
         self.senses = Senses(fitted)
@@ -370,6 +372,11 @@ class Monitor:
         self._note(at_s, now, outcome)
         if not self.notices.is_idle:
             self._inform(at_s, outcome)
+        elif not self.pack_age.is_idle:
+            local = self.local(at_s)
+            today = None if local is None else local.date()
+            is_moving = False if self.is_standing else self.senses.is_moving
+            self.pack_age.follow(at_s, self.senses.surroundings, today, is_moving)
         self.next_due_s = min(
             self._sky_due_s(),
             self._turns_s,
@@ -377,6 +384,7 @@ class Monitor:
             self.alerts.due_s(at_s),
             self.events.due_s(at_s),
             self.notices.due_s(),
+            self.pack_age.due_s(),
             self.senses.lapses_s(),
             math.inf if self.territories is None else self.territories.due_s(at_s),
             *[one.memory.due_s for one in self._watched],

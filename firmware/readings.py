@@ -203,13 +203,18 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """All features that lie within `radius_m` of a place, and whether the packs cover it."""
+    """All features that lie within `radius_m` of a place, and whether the packs cover it.
+
+    `dated` is since when each of the packs may be out of date, as far as it says: "2026-01-31",
+    "2026-01", "2026" or "".
+    """
 
     lat_deg: float
     lon_deg: float
     radius_m: float
     features: tuple[Feature, ...]
     packs: tuple[str, ...] = ()
+    dated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

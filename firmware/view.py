@@ -66,7 +66,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         satellites=receiver.satellites if isinstance(receiver, Receiver) else None,
         journal=_journal(monitor),
         modes=tuple(sorted(monitor.requests.modes)),
-        prompt=monitor.requests.prompt or monitor.notices.words,
+        prompt=monitor.requests.prompt or monitor.notices.words or monitor.pack_age.words,
         answered=monitor.requests.answered,
         answered_s=monitor.requests.answered_s,
         cues=monitor.cues(at_s),
@@ -181,8 +181,10 @@ def _said(value: object) -> str:
             return word if volts is None else f"{word}, {volts:.1f} V"
         case RtcTime(utc=utc):
             return f"{utc:%Y-%m-%d %H:%M:%S} UTC"
-        case Surroundings(features=features, packs=packs):
-            return f"{len(packs)} packs, {len(features)} features near"
+        case Surroundings(features=features, packs=packs, dated=dated):
+            known = [one for one in dated if one]
+            oldest = f", the oldest of {min(known)}" if known else ""
+            return f"{len(packs)} packs{oldest}, {len(features)} features near"
     return "answers"
 
 

@@ -12,9 +12,8 @@ from typing import Final
 
 from firmware.errors import ZoneError
 from firmware.maps.geopackage import REBUILD
-from firmware.maps.packs import STRUCK, Pack, age_days
+from firmware.maps.packs import OLD_DAYS, STRUCK, Pack, age_days
 
-OLD_DAYS: Final = 365
 _COUNTS: Final = """
     SELECT kind, confidence IS ?, source, licence, count(*), min(dated), max(dated),
         sum(dated IS NULL)

@@ -64,6 +64,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.marks": (4, "alerts"),
     "firmware.mark_files": (4, "alerts"),
     "firmware.notices": (4, "alerts"),
+    "firmware.pack_age": (4, "alerts"),
     "firmware.modes": (4, "alerts"),
     "firmware.senses": (4, "alerts"),
     "firmware.timekeeper": (4, "alerts"),

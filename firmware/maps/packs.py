@@ -82,6 +82,9 @@ AGAIN_M: Final = 1000.0
 ENOUGH: Final = 1500
 """Features near: where there are more, less far is looked, and sooner again."""
 
+OLD_DAYS: Final = 365
+"""From this age on a pack says how old it is."""
+
 ID_INDEX: Final = "features_kind_id"
 """The index by which a pack is asked for one kind and id."""
 
@@ -358,8 +361,8 @@ def surroundings(
         for key, (number, feature) in merged.items()
         if not any(later.claims(*key) for later in packs[number + 1 :])
     )
-    names = tuple(pack.name for pack in packs)
-    return Surroundings(lat_deg, lon_deg, radius_m, features, names)
+    names, dates = tuple(pack.name for pack in packs), tuple(pack.dated for pack in packs)
+    return Surroundings(lat_deg, lon_deg, radius_m, features, names, dates)
 
 
 def again_m(around: Surroundings) -> float:
