@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
+import shapely
 from judging import HOME, WI, configured, fix_of, square
+from packing import pack_of, row
 
 from firmware.monitor import Monitor, build
 from firmware.pack_age import SHOWN_S, PackAge
 from firmware.readings import Channel, Engine, Missing, Reading, Surroundings, Why
 from firmware.view import state_of
+from host_tools.checking import pack_rows
 
 TODAY = date(2026, 11, 30)
 
@@ -86,3 +90,21 @@ def test_the_glass_shows_it_for_ten_seconds_and_the_part_names_its_date() -> Non
     monitor.advance(13.5)
     assert state_of(monitor, 13.5).prompt == ""
     assert state_of(begun("2025-12"), 3.0).prompt == ""
+
+
+@pytest.mark.parametrize(
+    ("dated", "value", "ok"),
+    [
+        ("2026-10", "60 days old, by its date 2026-10", True),  # from the first of the month
+        ("2025", "698 days old, by its date 2025", False),
+        ("", "can be read; nothing in it has a date", True),
+    ],
+)
+def test_check_tells_an_age_however_much_of_the_date_is_known(
+    tmp_path: Path, dated: str, value: str, ok: bool
+) -> None:
+    told = {"dated": dated} if dated else {}
+    path = pack_of(tmp_path / "wi.gpkg", row("stop", "1", shapely.Point(0, 0), **told))
+    config = configured(f'[zones]\npacks = ["{path}"]\n')
+    (found,) = pack_rows(config, TODAY)
+    assert (found.part, found.ok, found.value) == ("zones: wi.gpkg", ok, value)
