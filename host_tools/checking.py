@@ -234,7 +234,7 @@ def pack_rows(config: Config, today: dt.date) -> Iterator[Row]:
                       next="Build it again: sledwarden zones build.")  # fmt: skip
             continue
         if days is None:
-            yield Row(part=part, ok=True, value="can be read; nothing in it has a date")
+            yield Row(part=part, ok=True, value="can be read; its date is not known")
             continue
         yield _mark(
             part, days <= OLD_DAYS, f"{days} days old, by its date {opened.dated}",

@@ -174,7 +174,7 @@ def test_a_packs_age_is_told(tmp_path: Path) -> None:
     config = Config(unit=Unit(id="x"), zones=Zones(packs=(str(pack), str(junk))))
     good, bad = pack_rows(config, date(2026, 11, 30))
     assert good.ok
-    assert str(good.value).endswith("features, undated")
+    assert good.value == "can be read; its date is not known"
     assert (bad.part, bad.ok, bad.value) == ("zones: junk.gpkg", False, "can't be used")
 
 

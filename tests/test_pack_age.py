@@ -97,7 +97,7 @@ def test_the_glass_shows_it_for_ten_seconds_and_the_part_names_its_date() -> Non
     [
         ("2026-10", "60 days old, by its date 2026-10", True),  # from the first of the month
         ("2025", "698 days old, by its date 2025", False),
-        ("", "can be read; nothing in it has a date", True),
+        ("", "can be read; its date is not known", True),
     ],
 )
 def test_check_tells_an_age_however_much_of_the_date_is_known(
