@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.law import Clause
+from firmware.law_places import Entry
 from firmware.parts import load
 from firmware.readings import Channel
 
@@ -122,13 +123,23 @@ def _places(clause: Clause) -> Iterator[str]:
     if clause.on:
         yield f"on {clause.on}"
     if clause.entry is not None:
-        yield f"inside {_listed(clause.entry.kinds)}"
+        yield from _entry(clause.entry)
     if clause.signs is not None:
         yield f"at {_listed((*clause.signs.stop, *clause.signs.give_way))} signs"
     if clause.lamp:
         yield f"{clause.lamp} lamp"
     if clause.road:
         yield f"by road: {clause.road}"
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    yield f"inside {_listed(entry.kinds)}"
+    if entry.crossing:
+        yield f"but not on a {_listed(entry.crossing)} through it"
+    if entry.consent:
+        yield "nor with a consent in [zones] consents"
+    if entry.after_stop:
+        yield "nor after a stop at its edge"
 
 
 def needs(clause: Clause) -> list[str]:

@@ -49,7 +49,7 @@ def test_a_paragraph_names_the_rides_that_prove_it(
 def test_a_paragraph_that_is_not_there_is_told_with_those_near_it() -> None:
     result = law("350.10(1)(z)")
     assert result.returncode == 1
-    assert "350.10(1)(z): is no paragraph of Wisconsin Stat. ch. 350" in result.stderr
+    assert "350.10(1)(z): is no paragraph of the laws that are here" in result.stderr
     assert "Near it: " in result.stderr
     assert "350.10(1)(m)" in result.stderr
     assert law("zz").stderr.endswith("`sledwarden law` lists them all.\n")
@@ -80,6 +80,21 @@ def test_a_paragraph_tells_what_is_watched_and_what_that_needs() -> None:
         "text 000_2976922b8616f3d7.txt:67",
     ):
         assert words in told
+
+
+def test_a_paragraph_is_looked_for_in_every_law_that_is_here() -> None:
+    told = " ".join(law("Minn. R. 6100.5200").stdout.split())
+    assert "judged speed limit, over 50 mph, at any hour, lifted by race mode" in told
+    assert "proven by mn_speed_broken" in told
+    assert law("350.10(1)(gm)", "--law", "mn").returncode == 1
+
+
+def test_a_paragraph_tells_what_the_inspection_asks_of_it() -> None:
+    told = " ".join(law("350.09(4)").stdout.split())
+    assert "judged not while riding: `sledwarden inspect` asks for it" in told
+    assert "inspection Stopping distance from 20 mph" in told
+    other = " ".join(law("Minn. R. 6100.5700 subp. 1 C").stdout.split())
+    assert "judged not while riding, and by no question of the inspection" in other
 
 
 def test_a_paragraph_that_is_not_judged_says_so() -> None:

@@ -16,11 +16,9 @@ from typing import Any
 
 import msgspec
 
-from firmware.config_faults import law_packs
 from firmware.dash import screen
 from firmware.findings import Alert, LightCue, Verdict
-from firmware.law import Clause
-from firmware.law import load as load_law
+from firmware.law import AUTO, Clause, load_live
 from firmware.state import State
 
 CODE_WORDS = "PAGE CODE"
@@ -93,8 +91,8 @@ def encode(frame: Frame) -> bytes:
 
 @cache
 def clauses() -> Mapping[str, Clause]:
-    """What each citation says in plain words, of all laws that are installed."""
-    return {one.citation: one for word in law_packs() for one in load_law(word).clause}
+    """What each citation that is judged says in plain words, of all laws that are installed."""
+    return {one.citation: one for law in load_live(AUTO) for one in law.clause}
 
 
 def _dots(rows: bytes) -> str:

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from firmware.config_faults import law_packs
 from firmware.errors import SledwardenError, UsageError
-from firmware.law import COVERAGES, Clause, Law, load_all
+from firmware.law import AUTO, COVERAGES, MODES, VEHICLES, Clause, Law, load_all
+from host_tools.inspection import checks
 from host_tools.law_rows import as_object, drives_of, figures, judged, needs, zones
 
 NOT_JUDGED = {
@@ -43,11 +45,12 @@ def law(
 ) -> None:
     """Tells what each paragraph asks, and how it is covered.
 
-    Without --law: Wisconsin's, `wi`, with the packs that go with it.
+    Without --law: Wisconsin's, `wi`, with the packs that go with it; one paragraph is looked for in
+    every law that is here.
 
     For example: [bold]sledwarden law "350.10(1)(gm)"[/bold]
     """
-    packs = load_all(law or ["wi"])
+    packs = load_all(law or ([AUTO] if citation else ["wi"]))
     wanted = coverage.upper()
     if wanted and wanted not in COVERAGES:
         raise UsageError("--coverage", f"{coverage}: must be one of {', '.join(COVERAGES)}.")
@@ -77,7 +80,7 @@ def _not_found(citation: str, packs: tuple[Law, ...]) -> tuple[str, str]:
     known = [one.citation for pack in packs for one in pack.clause]
     begins = [one for one in known if one.startswith(citation)]
     near = begins[:8] or difflib.get_close_matches(citation, known, n=5, cutoff=0.5)
-    titles = ", ".join(pack.title for pack in packs)
+    titles = packs[0].title if len(packs) == 1 else "the laws that are here"
     advice = f"Near it: {', '.join(near)}." if near else "`sledwarden law` lists them all."
     return f"{citation}: is no paragraph of {titles}.", advice
 
@@ -105,6 +108,7 @@ def _list(pack: Law, clauses: list[Clause]) -> None:
 def _tell(pack: Law, clause: Clause) -> None:
     """One paragraph in full."""
     out = Console()
+    questions = _questions(pack, clause)
     out.print(f"[bold]{escape(f'{clause.citation}  {clause.title}')}[/bold]", highlight=False)
     table = Table.grid(padding=(0, 2))
     rows = [
@@ -113,9 +117,10 @@ def _tell(pack: Law, clause: Clause) -> None:
         ("asks", clause.requirement),
         ("of", clause.applies_to.replace("_", " ")),
         ("covered", f"{clause.coverage}: {clause.how}"),
-        ("judged", judged(clause) or NOT_JUDGED[clause.coverage]),
+        ("judged", judged(clause) or _not_judged(clause, questions)),
         *(("figure", one) for one in figures(clause)),
         *(("exempt", one) for one in clause.exemptions),
+        *(("inspection", one) for one in questions),
         ("in force", _in_force(clause)),
         ("shown", clause.notice.replace("\n", " / ")),
         ("needs", "; ".join(needs(clause))),
@@ -127,6 +132,20 @@ def _tell(pack: Law, clause: Clause) -> None:
         if words:
             table.add_row(name, escape(words))
     out.print(table)
+
+
+def _not_judged(clause: Clause, questions: list[str]) -> str:
+    if clause.coverage == "INSPECTED" and not questions:
+        return "not while riding, and by no question of the inspection"
+    return NOT_JUDGED[clause.coverage]
+
+
+def _questions(pack: Law, clause: Clause) -> list[str]:
+    """What the inspection asks of a paragraph."""
+    if clause.applies_to not in VEHICLES or pack.id not in law_packs():
+        return []
+    asked = checks.load(clause.applies_to, [pack.id], MODES)
+    return [one.ask for row, ours in asked.rows if row.citation == clause.citation for one in ours]
 
 
 def _in_force(clause: Clause) -> str:
