@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from firmware.config import Rules
@@ -146,13 +147,21 @@ class Rule(Protocol):
 
 def does_not_apply(clause: Clause, why: str, topic: str = "") -> Finding:
     """The finding on a clause that asks nothing here and now: compliant, without a limit."""
-    return Finding(clause.citation, Verdict.COMPLIANT, why, topic=topic)
+    return _without_figures(clause.citation, Verdict.COMPLIANT, why, topic)
 
 
 def cannot_tell(clause: Clause, why: str, topic: str, part: object = None) -> Finding:
     """The finding on a clause that can't be watched; `part` is the value that it lacks, if any."""
     is_fitted = not (isinstance(part, Missing) and part.why is Why.NOT_FITTED)
-    return Finding(clause.citation, Verdict.UNKNOWN, why, topic=topic, is_fitted=is_fitted)
+    return _without_figures(clause.citation, Verdict.UNKNOWN, why, topic, is_fitted)
+
+
+@lru_cache(maxsize=256)
+def _without_figures(
+    citation: str, verdict: Verdict, why: str, topic: str, is_fitted: bool = True
+) -> Finding:
+    """The finding, made once: most clauses say the same of one fix after the other."""
+    return Finding(citation, verdict, why, topic=topic, is_fitted=is_fitted)
 
 
 def uncharted(chart: Nearby, kinds: Collection[str]) -> Missing | None:
@@ -162,6 +171,8 @@ def uncharted(chart: Nearby, kinds: Collection[str]) -> Missing | None:
 
 def lifted(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
     """The `exempt` finding while a mode lifts the clause, and None otherwise."""
+    if not clause.lifted_by:
+        return None
     lifts = dict.fromkeys(now.modes, "") if now.lifts is None else now.lifts
     for mode in clause.lifted_by:
         if mode in lifts:
