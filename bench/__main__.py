@@ -9,7 +9,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import desk, download, footprint, gpsd, latency, page, receivers, replay, startup, step
+from bench import (
+    desk,
+    download,
+    footprint,
+    gpsd,
+    latency,
+    page,
+    receivers,
+    replay,
+    startup,
+    step,
+    zones,
+)
 from bench.report import Figures, Table, load, machine
 
 WIDTH = 130
@@ -30,6 +42,7 @@ SUBJECTS: dict[str, Measure] = {
     "parsing": receivers.measure_cost,
     "download": download.measure,
     "page": page.measure,
+    "zones": zones.measure,
 }
 
 
