@@ -98,7 +98,10 @@ class Rider(Section, frozen=True):
     born: (
         Annotated[
             date,
-            Meta(description="Date of birth, for duties by age. Not used by this version."),
+            Meta(
+                description="Date of birth. Who is younger than a duty says is told of it at the "
+                "start, as of 0.0 below 19; so is everyone while this is not given."
+            ),
         ]
         | None
     ) = None
