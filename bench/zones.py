@@ -98,7 +98,8 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
             count=count, mb=pack.stat().st_size / 1e6, source_mb=source.stat().st_size / 1e6,
             points=TRACKS * POINTS, readings=unit["readings"], features=unit["features_most"],
             kb=unit["reading_kb"], reach=unit["reach_least_m"], read=unit["read_p50"],
-            read_max=unit["read_max"], ready=unit["ready_p50"], ready_max=unit["ready_max"], **built,
+            read_max=unit["read_max"], ready=unit["ready_p50"], ready_max=unit["ready_max"],
+            **built,
         )  # fmt: skip
     return table
 
