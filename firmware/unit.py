@@ -15,6 +15,7 @@ from typing import Protocol
 
 from firmware.clock import Clock
 from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
+from firmware.grain import grained, instant_s
 from firmware.informed import Informed
 from firmware.journal.writer import Health, Journal
 from firmware.kept import Kept
@@ -134,7 +135,7 @@ class Unit:
         self._journal, self._feed, self._scout, self._rtc = journal, feed, scout, rtc
         if scout is not None:
             self.monitor.chart = scout.chart
-        self._at_s = self.clock.mono_s()
+        self._at_s = instant_s(self.clock.mono_s())
         self._self_test_ends_s = self._real.mono_s() + SELF_TEST_S
         begin = Reading(Channel.REQUEST, Request("note", "begins to watch", BY), self._at_s, BY)
         self._act(begin, self.monitor.step(begin, self._at_s))
@@ -170,10 +171,11 @@ class Unit:
         except queue.Empty:
             reading = None
         # The clock never goes back, but its last reading may be later than the due instant.
-        self._at_s = max(self._at_s, self.clock.mono_s())
+        self._at_s = max(self._at_s, instant_s(self.clock.mono_s()))
         if reading is None:
             outcome = self.monitor.advance(self._at_s)
         else:
+            reading = grained(reading)
             outcome = self.monitor.step(reading, self._at_s)
         self._act(reading, outcome)
         self._notifier.alive(self._real.mono_s())
@@ -261,7 +263,7 @@ class Unit:
         self._notifier.stopping(self._ended_why or "failed")
         for source in self._sources:
             source.stop()
-        self._at_s = max(self._at_s, self.clock.mono_s())
+        self._at_s = max(self._at_s, instant_s(self.clock.mono_s()))
         self._keep(None, self.monitor.finish(self._at_s))
         for output in self._outputs:
             output.stop()

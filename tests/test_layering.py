@@ -21,7 +21,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     **dict.fromkeys(
         [
             f"firmware.{name}"
-            for name in ("errors", "units", "clock", "readings", "findings", "state")
+            for name in ("errors", "units", "clock", "readings", "findings", "state", "grain")
         ],
         (0, "words"),
     ),
