@@ -26,6 +26,7 @@ from firmware.config import Config
 from firmware.drives.script import (
     SLOWER,
     Action,
+    Asked,
     Button,
     ClockStep,
     Drive,
@@ -227,6 +228,9 @@ class Stage:
             case Mode(name=name, is_on=is_on):
                 request = Request("mode", f"{name} {'on' if is_on else 'off'}", "drive")
                 post(Reading(Channel.REQUEST, request, self._clock.mono_s(), "drive"))
+            case Asked(action=word, argument=argument):
+                asked = Request(word, argument, "drive")
+                post(Reading(Channel.REQUEST, asked, self._clock.mono_s(), "drive"))
             case ClockStep(step_s=step_s):
                 self._clock.step_utc(step_s)  # which the unit must not notice
             case PowerCut():

@@ -48,6 +48,7 @@ PARTS = {
         "host_tools.commands.inspect", "Leads through an inspection, to a signed sheet."
     ),
     "mode": Part("host_tools.commands.mode", "Sets a race or another mode on a unit that stands."),
+    "race": Part("host_tools.commands.race", "Makes race tokens, and hands them to a unit."),
     "zones": Part("host_tools.commands.zones", "Builds zone packs and asks what lies near."),
 }
 

@@ -213,6 +213,24 @@ def test_an_alert_goes_before_a_prompt() -> None:
     assert draw(SLOW_DOWN, replace(RIDE, prompt="OPEN PORT?")) == draw(SLOW_DOWN, RIDE)
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("self-declared by lane 3", "RACE SELF"),
+        ("Derby, signed by an organizer who is not named here (a b c d)", "RACE SIGN"),
+        ("Derby, proven by the organizer (a b c d)", "RACE"),
+        ("Derby, proven by the organizer (a b c d); outside its place", "RACE OFF"),
+    ],
+)
+def test_a_race_says_what_it_is_worth_and_stays_under_an_alert(words: str, shown: str) -> None:
+    state = replace(RIDE, modes=("race",), mode_words=(words,))
+    assert reads(draw(None, state), shown)
+    assert reads(draw(SLOW_DOWN, state), shown)
+    assert reads(draw(None, replace(state, prompt="HOLD TO ALLOW")), shown)
+    blind = replace(state, not_watched=("350.10(1)(i): nothing known of what is near",))
+    assert reads(draw(SLOW_DOWN, blind), "RACE, NOT WATCHED 1")
+
+
 def test_modes_and_a_journal_that_is_not_kept_show_beside_all_other_trouble() -> None:
     state = replace(
         RIDE,

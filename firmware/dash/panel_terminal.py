@@ -174,7 +174,7 @@ def _words(state: State | None, trouble: str) -> list[str]:
         "no place" if state.lat_deg is None else f"{state.lat_deg:.5f}, {state.lon_deg:.5f}",
         ("speed unknown" if speed is None else f"{speed} mph") + limit,
         {True: "dark", False: "day", None: ""}[state.is_dark],
-        *state.modes,
+        *(_mode(state)),
     ]
     cues = [_light(state.cues)]
     if state.cues.haptic is not HapticCue.OFF:
@@ -189,6 +189,13 @@ def _words(state: State | None, trouble: str) -> list[str]:
     elif state.not_watched:
         why = "not watched: " + "; ".join(state.not_watched)
     return [_printable("  ".join(part for part in where if part)), " ".join(cues), _printable(why)]
+
+
+def _mode(state: State) -> list[str]:
+    """Each mode that is on, with who says so."""
+    words = state.mode_words or ("",) * len(state.modes)
+    named = zip(state.modes, words, strict=False)
+    return [f"{mode} ({said})" if said else mode for mode, said in named]
 
 
 def _printable(text: str) -> str:

@@ -38,6 +38,12 @@ _DUTIES = {
 }
 _NEAR_FT = 1000.0  # a house that is farther away is no news
 _MODE_WORDS = {"race": "RACE", "maker_test": "TEST", "family_land": "LAND"}
+_WORTH = (
+    ("; outside its place", "OFF"),
+    ("; its place is not known", "OFF"),
+    ("self-declared", "SELF"),
+    ("not named", "SIGN"),
+)
 
 _HEAD_LAMP = ("..###...", ".####.##", "#####...", "#####.##", "#####...", ".####.##", "..###...")
 _TAIL_LAMP = ("....####", "#...####", ".#..####", "....####", ".#..####", "#...####", "....####")
@@ -101,6 +107,8 @@ def _draw_calm(image: Image.Image, alert: Alert | None, state: State) -> None:
 
 def _draw_words(image: Image.Image, words: str, state: State, *, is_alert: bool) -> None:
     strips = [(text, True) for text in _not_watched(state, 1)]
+    if state.modes:  # a mode shows all the time, whatever else is told
+        strips = [(_modes_strip(state, strips), False)]
     if not is_alert and words.rstrip().endswith("?"):
         strips.insert(0, ("HOLD BUTTON = YES", False))
     bottom = _draw_strips(image, strips)
@@ -226,9 +234,31 @@ def _draw_bars(image: Image.Image, state: State) -> int:
 def _pills(state: State) -> list[str]:
     pills = ["LOG"] if any(word in state.journal for word in _TROUBLE) else []
     if state.modes:
-        first = _MODE_WORDS.get(state.modes[0], letters.plain(state.modes[0])[:4])
-        pills.append(first if len(state.modes) == 1 else f"{first}+")
+        pills.append(_mode_pill(state))
     return pills
+
+
+def _mode_pill(state: State) -> str:
+    """The mode that is on, and of a race what it is worth: OFF lifts nothing here, SELF is the
+    rider's own word, SIGN a key that is not named; a proven one stands alone."""
+    name = state.modes[0]
+    word = _MODE_WORDS.get(name, letters.plain(name)[:4])
+    if len(state.modes) > 1:
+        return f"{word}+"
+    if name != "race" or not state.mode_words:
+        return word
+    worth = next((short for known, short in _WORTH if known in state.mode_words[0]), "")
+    return f"{word} {worth}".rstrip()
+
+
+def _modes_strip(state: State, blind: Sequence[tuple[str, bool]]) -> str:
+    """The line at the bottom while the signs are hidden: the modes, and that something is not
+    watched where it is so."""
+    pill = _mode_pill(state)
+    if not blind:
+        return pill
+    topics = dict.fromkeys(_heads(state.not_watched))
+    return f"{pill.split(' ')[0]}, NOT WATCHED {len(topics) or ''}".rstrip()
 
 
 # -- the lines at the bottom

@@ -123,6 +123,14 @@ class Mode:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A person asks the unit for something, as over its feed: a race's token, a note."""
+
+    action: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The drive lasts until here, and nothing more happens."""
 
@@ -142,6 +150,7 @@ Deed = (
     | Plug
     | PowerCut
     | Mode
+    | Asked
     | End
 )
 

@@ -16,6 +16,7 @@ from firmware.drives import ride
 from firmware.drives.script import (
     Action,
     Ambient,
+    Asked,
     Button,
     ClockStep,
     Deed,
@@ -109,6 +110,7 @@ class _Parser:
             "replug": lambda text: _plug(text, True),
             "power": _power,
             "mode": _mode,
+            "ask": _ask,
             "ride": _ride,
             "end": _end,
         }
@@ -350,6 +352,14 @@ def _power(text: str) -> Deed:
 def _mode(text: str) -> Deed:
     name, _, state = text.partition(" ")
     return Mode(_one_of(name, MODES), _switch(state.strip()))
+
+
+def _ask(text: str) -> Deed:
+    action, _, argument = text.partition(" ")
+    _one_of(action, ("race", "note"))
+    if not argument.strip():
+        raise _FaultyWordError(f"{action}: must be followed by a token, or by the note's text.")
+    return Asked(action, argument.strip())
 
 
 def _end(text: str) -> Deed:

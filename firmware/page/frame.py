@@ -71,11 +71,18 @@ def frame_of(state: State) -> Frame:
         "alerts": [_alert(one) for one in state.alerts],
         "signs": _signs(state),
         "not_watched": [_not_watched(line) for line in state.not_watched],
-        "modes": [_MODES.get(one, one) for one in state.modes],
+        "modes": _modes(state),
         "prompt": state.prompt,
         "is_by_dwelling": state.zone == "dwelling" and state.zone_id != "",
         "clock": state.local_time,
     }
+
+
+def _modes(state: State) -> list[str]:
+    """Each mode that is on, with who says so."""
+    words = state.mode_words or ("",) * len(state.modes)
+    named = ((_MODES.get(mode, mode), said) for mode, said in zip(state.modes, words, strict=False))
+    return [f"{name}: {said}" if said else name for name, said in named]
 
 
 def dead_frame(trouble: str) -> Frame:

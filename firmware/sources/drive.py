@@ -19,6 +19,7 @@ from firmware.config import Config, fix_settings, load, parse, with_floor
 from firmware.config_parts import Tether as TetherPart
 from firmware.drives.script import (
     Action,
+    Asked,
     Button,
     Drive,
     EngineRuns,
@@ -249,6 +250,8 @@ class _Bench:
             case Mode(name=name, is_on=is_on):
                 request = Request("mode", f"{name} {'on' if is_on else 'off'}", BY)
                 yield at_s, Reading(Channel.REQUEST, request, at_s, BY)
+            case Asked(action=word, argument=argument):
+                yield at_s, Reading(Channel.REQUEST, Request(word, argument, BY), at_s, BY)
             case _:
                 pass
 

@@ -25,10 +25,13 @@ def mode(
     switch: Annotated[Literal["on", "off"], typer.Argument(help="On or off.")],
     feed: Annotated[Path, typer.Option(help="The unit's socket.")] = DEFAULT_PATH,
     by: Annotated[str, typer.Option(help="Who sets it; stands in the journal.")] = "",
+    why: Annotated[str, typer.Option(help="Why; stands in the journal.")] = "",
 ) -> None:
     """Sets a mode of a unit while the sled stands; it ends at power-off.
 
-    For example: [bold]sledwarden mode race on --by "Eagle River, lane 3"[/bold]
+    For example: [bold]sledwarden mode race on --by "Eagle River, lane 3" --why "heat 2"[/bold]
+
+    It is self-declared, and each finding that rests on it says so; sledwarden race proves one.
     """
     if name not in MODES:
         raise SledwardenError("mode", f"{name}: must be one of {', '.join(MODES)}.")
@@ -52,7 +55,7 @@ def mode(
                 "Stop it, with a GPS fix or with its engine off.",
             )
         if not was_asked:
-            was_asked = unit.send("mode", f"{name} {switch}", by)
+            was_asked = unit.send("mode", f"{name} {switch} {why}".rstrip(), by)
     if not was_asked:
         raise SledwardenError(
             str(feed), f"no unit is heard ({unit.trouble}).", "Run it on the unit, or name --feed."
