@@ -225,12 +225,9 @@ class Stage:
                 self._drive_button(is_down=True)
             case RtcSet():
                 self._show_rtc(at_s)
-            case Mode(name=name, is_on=is_on):
-                request = Request("mode", f"{name} {'on' if is_on else 'off'}", "drive")
+            case Mode() | Asked() as asked:
+                request = Request(asked.action, asked.argument, "drive")
                 post(Reading(Channel.REQUEST, request, self._clock.mono_s(), "drive"))
-            case Asked(action=word, argument=argument):
-                asked = Request(word, argument, "drive")
-                post(Reading(Channel.REQUEST, asked, self._clock.mono_s(), "drive"))
             case ClockStep(step_s=step_s):
                 self._clock.step_utc(step_s)  # which the unit must not notice
             case PowerCut():

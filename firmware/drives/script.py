@@ -121,6 +121,16 @@ class Mode:
     name: str
     is_on: bool
 
+    @property
+    def action(self) -> str:
+        """What a person asks of the unit for it."""
+        return "mode"
+
+    @property
+    def argument(self) -> str:
+        """And with which words."""
+        return f"{self.name} {'on' if self.is_on else 'off'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -247,11 +247,9 @@ class _Bench:
             case Button(kind="press"):
                 if self._config.button is not None:
                     yield at_s, Reading(Channel.BUTTON, Press("press"), at_s, PINS)
-            case Mode(name=name, is_on=is_on):
-                request = Request("mode", f"{name} {'on' if is_on else 'off'}", BY)
+            case Mode() | Asked() as asked:
+                request = Request(asked.action, asked.argument, BY)
                 yield at_s, Reading(Channel.REQUEST, request, at_s, BY)
-            case Asked(action=word, argument=argument):
-                yield at_s, Reading(Channel.REQUEST, Request(word, argument, BY), at_s, BY)
             case _:
                 pass
 
