@@ -79,8 +79,9 @@ class Unit(Section, frozen=True):
         Annotated[tuple[LawName, ...], Meta(min_length=1)] | Literal["auto"],
         Meta(
             title='"auto" or a list of law packs, like ["wi"]',
-            description='The laws judged everywhere; "auto" judges a law inside its outline only, '
-            "as a zone pack draws it.",
+            description="The laws judged everywhere, each with the packs that go with it, as `wi` "
+            'brings `wi_act311`; "auto" judges each law inside its outline only, as a zone pack '
+            "draws it.",
         ),
     ] = ("wi",)
     time_zone: Annotated[

@@ -285,20 +285,18 @@ class Monitor:
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         if self.territories is not None and channel in (Channel.FIX, Channel.SURROUNDINGS):
-            touched += self._look_at_borders(self.territories, at_s)
+            self._look_at_borders(self.territories, at_s)
         for sky in self._skies.values():
             self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
 
-    def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
-        """All clauses, where another law holds from now on."""
-        if not territories.take(self.fix, self.nearby, at_s):
-            return []
+    def _look_at_borders(self, territories: Territories, at_s: float) -> None:
+        """Finds out whose law holds; its clauses look at fixes and surroundings themselves."""
+        territories.take(self.fix, self.nearby, at_s)
         if territories.whose.jurisdiction:
             self.notices.clauses = territories.notices[territories.whose.jurisdiction]
-        return self._watched
 
     def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
         """Tells a sky the place and the light that it goes by."""

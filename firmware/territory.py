@@ -37,20 +37,18 @@ class Territories:
         self._last = ""
         self._told_until_s = -math.inf
 
-    def take(self, fix: Fix | Missing, nearby: Nearby | Missing, at_s: float) -> bool:
-        """Takes a place; whether another law holds now. Without a fix the last one goes on."""
+    def take(self, fix: Fix | Missing, nearby: Nearby | Missing, at_s: float) -> None:
+        """Takes a place. Without a fix the law goes on that held at the last one."""
         if isinstance(fix, Missing):
-            return False
+            return
         whose = self._whose(fix, nearby)
-        if whose is None or whose == self.whose:
-            return False
-        has_changed = whose.jurisdiction != self.whose.jurisdiction
+        if whose is None:
+            return
         self.whose = whose
         if whose.jurisdiction:
             if self._last not in ("", whose.jurisdiction):
                 self._told_until_s = at_s + TOLD_S
             self._last = whose.jurisdiction
-        return has_changed or not whose.jurisdiction
 
     def finding(self, at_s: float) -> Finding:
         """What is told: `unknown` where no law is known to hold, `approaching` for some seconds

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -85,6 +88,12 @@ def test_outside_every_outline_no_law_is_known() -> None:
 
 def test_begun_at_a_border_no_law_is_known() -> None:
     assert told(at(198.0)) == ["unknown at the border of US-MI and US-WI"]
+
+
+def test_begun_at_an_outer_edge_no_law_is_known_and_one_that_holds_goes_on() -> None:
+    """The west edge is 200 ft west of the middle: 198 is inside by less than the 9.84 of error."""
+    assert told(at(-198.0)) == ["unknown at the border of US-WI"]
+    assert told(at(0.0), at(-198.0), at(-205.0), at(-209.0)) == [IN_WISCONSIN] * 4
 
 
 def test_a_border_is_crossed_past_the_error_of_the_position_and_no_sooner() -> None:
@@ -230,6 +239,16 @@ def test_what_is_shown_at_start_is_that_of_the_law_that_holds() -> None:
     theirs = sled.core.notices.clauses
     assert theirs
     assert all(one.citation.startswith("350.") for one in theirs)
+
+
+def test_a_ride_over_a_border_replays_from_its_journal(tmp_path: Path) -> None:
+    drive = Path(__file__).parent / "drives" / "border_crossed.drive"
+    for arguments in ([str(drive), "--journal", str(tmp_path / "j")], [str(tmp_path / "j")]):
+        done = subprocess.run(
+            [sys.executable, "-m", "host_tools.cli", "replay", *arguments],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert "replays record for record" in done.stdout
 
 
 def test_a_named_law_holds_everywhere_as_before() -> None:
