@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from firmware.journal import seal
 from firmware.port.hosts import HostKey
 from host_tools.archive import ArchiveError, Seen, UnitFile, read_unit
-from host_tools.commands import download as command
 from host_tools.commands.download import app as download_app
 from host_tools.commands.units import app as units_app
+from host_tools.reaching import way_of
 from host_tools.sled import Way
 
 RUNNER = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
@@ -139,7 +139,7 @@ def test_a_unit_json_that_is_none_is_told(tmp_path: Path, text: str, what: str) 
     ],
 )
 def test_an_address_is_read_with_its_port_or_without(udp: str, way: Way) -> None:
-    assert command._way(None, udp, 115_200) == way
+    assert way_of(None, udp, 115_200) == way
 
 
 @pytest.mark.parametrize(
