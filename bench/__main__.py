@@ -20,6 +20,7 @@ from bench import (
     replay,
     startup,
     step,
+    town,
     zones,
 )
 from bench.report import Figures, Table, load, machine
@@ -31,6 +32,7 @@ Measure = Callable[[float, Callable[[str], None]], Table]
 
 SUBJECTS: dict[str, Measure] = {
     "step": step.measure,
+    "town": town.measure,
     "replay": replay.measure,
     "startup": startup.measure,
     "imports": startup.measure_imports,

@@ -209,7 +209,7 @@ def test_land_that_is_crossed_between_two_fixes_is_caught(half_ft: float, verdic
         seen(at_s=101.0, fix=fix_of(60.0, east_of(44.0)), nearby=chart), memory=memory
     )
     assert second.verdict is verdict
-    memory = replace(memory, at_s=94.9)  # fixes 6 s apart are two points, and no way
+    memory = msgspec.structs.replace(memory, at_s=94.9)  # fixes 6 s apart are two points, and no way
     _, second = judge(
         seen(at_s=101.0, fix=fix_of(60.0, east_of(44.0)), nearby=chart), memory=memory
     )

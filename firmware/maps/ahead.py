@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from firmware.maps.plane import Outline
+from firmware.maps.plane import Box, Outline
 from firmware.maps.zones import Nearby
 from firmware.readings import Feature
 
@@ -18,6 +18,8 @@ LEAST_STEP_M = 2.0
 """A way that runs along an edge is not looked at more finely; what is found is never too far."""
 
 _QUARTER = math.pi / 2.0
+_PARTS = 8
+_BULGE_M = 4.0  # a way of 200 m in eight parts that turns 90 degrees in 80 m bulges 1.6 m out
 _STRAIGHT = 1e-5  # radians a metre: less than 0.4 m off a straight line in 300 m
 
 
@@ -68,12 +70,21 @@ def first_edge(
         return None
     x, y = chart.xy(way.place)
     best: Edge | None = None
-    for outline in chart.outlines(kinds, way.place, most_m):
+    for outline in chart.outlines_by(
+        _box(way, (x, y), reach_m), kinds, within_m + reach_m * spread
+    ):
         least_m = reach_m if best is None else best.along_m
         along_m = _first(outline, way, (x, y), least_m, within_m, spread)
         if along_m is not None:
             best = Edge(outline.feature, along_m)
     return best
+
+
+def _box(way: Way, start: tuple[float, float], reach_m: float) -> Box:
+    """A box on the map that holds the way."""
+    offsets = [way.offset(reach_m * part / _PARTS) for part in range(_PARTS + 1)]
+    xs, ys = [start[0] + east for east, _ in offsets], [start[1] + north for _, north in offsets]
+    return min(xs) - _BULGE_M, min(ys) - _BULGE_M, max(xs) + _BULGE_M, max(ys) + _BULGE_M
 
 
 def _first(

@@ -55,6 +55,10 @@ class Plane:
         """Metres north."""
         return (lat_deg - self._lat_deg) * self._y_m
 
+    def degrees(self, distance_m: float) -> tuple[float, float]:
+        """So many metres in degrees of latitude and of longitude."""
+        return distance_m / self._y_m, distance_m / self._x_m
+
     def place(self, x_m: float, y_m: float) -> tuple[float, float]:
         """The place (latitude, longitude) that lies so far east and north."""
         return self._lat_deg + y_m / self._y_m, self._lon_deg + x_m / self._x_m

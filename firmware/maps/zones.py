@@ -8,13 +8,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from firmware.maps.plane import Outline, Plane, Tree, gap_between2
-from firmware.readings import Feature, Surroundings
+import msgspec
+
+from firmware.maps.plane import Box, Outline, Plane, Tree, gap_between2
+from firmware.readings import Feature, Fix, Surroundings
 
 _LOOK_M = 150.0
 """So much further than asked it is looked, so that the next places need no look at all."""
 
 _ROUNDING_M = 1e-6
+_CALM_M = 15.0  # less ground than this is ridden over before it has paid
 
 COVERAGE = "coverage"
 
@@ -27,6 +30,29 @@ class Near:
     feature: Feature
     distance_m: float
     depth_m: float
+
+
+class Calm(msgspec.Struct, frozen=True):
+    """Ground on which a map says the same wherever one is; its sides in degrees. It holds for a
+    fix that is no less exact and no faster than the one that it was made for."""
+
+    chart: Nearby
+    south_deg: float
+    north_deg: float
+    west_deg: float
+    east_deg: float
+    error_m: float
+    speed_mps: float
+
+    def holds(self, chart: object, fix: Fix) -> bool:
+        """Whether a fix lies on it."""
+        return (
+            chart is self.chart
+            and self.south_deg <= fix.lat_deg <= self.north_deg
+            and self.west_deg <= fix.lon_deg <= self.east_deg
+            and fix.error_m <= self.error_m
+            and fix.speed_mps <= self.speed_mps
+        )
 
 
 class Nearby:
@@ -110,7 +136,11 @@ class Nearby:
     ) -> list[Outline]:
         """What may lie within so many metres of a place, by its box."""
         x, y = self._plane.xy(*place)
-        box, within2 = (x, y, x, y), within_m * within_m
+        return self.outlines_by((x, y, x, y), kinds, within_m)
+
+    def outlines_by(self, box: Box, kinds: Collection[str], within_m: float) -> list[Outline]:
+        """What may lie within so many metres of a box on this map, by its own box."""
+        within2 = within_m * within_m
         found: list[Outline] = []
         left = [self._tree(kind) for kind in kinds if kind in self._by_kind]
         while left:
@@ -216,6 +246,55 @@ class Nearby:
         place: inside a `coverage` of each."""
         place = (lat_deg, lon_deg)
         return all(self.is_in((f"{COVERAGE} {kind}",), place, 0.0) is not False for kind in kinds)
+
+    def calm(
+        self,
+        kinds: Collection[str],
+        covers: Collection[str],
+        place: tuple[float, float],
+        need_m: float,
+        margin_m: float,
+        error_m: float,
+        speed_mps: float,
+    ) -> Calm | None:
+        """The ground around a place on which the map goes on to say the same, None where there is
+        hardly any: no thing of these kinds within `need_m`, these kinds covered or not as here, and
+        the map whole within `margin_m`. It is for fixes of so much error and speed at most."""
+        free_m = self._free_m(frozenset(kinds), place, need_m) - need_m
+        free_m = min(free_m, self.surroundings.radius_m - self._away_m(place) - margin_m)
+        for kind in covers:
+            if free_m < _CALM_M:
+                return None
+            free_m = min(free_m, self._steady_m(frozenset((f"{COVERAGE} {kind}",)), place))
+        if free_m < _CALM_M:
+            return None
+        up_deg, along_deg = self._plane.degrees(free_m * math.sqrt(0.5))
+        return Calm(
+            self,
+            place[0] - up_deg,
+            place[0] + up_deg,
+            place[1] - along_deg,
+            place[1] + along_deg,
+            error_m,
+            speed_mps,
+        )
+
+    def _free_m(self, kinds: frozenset[str], place: tuple[float, float], need_m: float) -> float:
+        """Within so many metres of a place there is nothing of these kinds; never too many."""
+        if not any(kind in self._by_kind for kind in kinds):
+            return math.inf
+        near = self.nearest(kinds, place, within_m=need_m + _LOOK_M)
+        return need_m + _LOOK_M if near is None else near.distance_m
+
+    def _steady_m(self, kinds: frozenset[str], place: tuple[float, float]) -> float:
+        """Within so many metres of a place one is inside these, or outside, as one is here."""
+        if not any(kind in self._by_kind for kind in kinds):
+            return math.inf
+        near = self.nearest(kinds, place)
+        return math.inf if near is None else near.depth_m or near.distance_m
+
+    def _away_m(self, place: tuple[float, float]) -> float:
+        return math.hypot(*self._plane.xy(*place))
 
     def promises(self, kinds: Collection[str]) -> bool:
         """Whether any pack here says anywhere that it knows the things of each of these kinds."""

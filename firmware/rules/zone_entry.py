@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
+
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
 from firmware.law_places import Entry, Season
-from firmware.maps.zones import Near, Nearby
+from firmware.maps.zones import Calm, Near, Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing, Why
 from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted, uncharted
 from firmware.units import ft, metres
@@ -41,11 +43,10 @@ ZoneId = tuple[str, str]
 Place = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """Where the last judged fix was; in which zones it may have been, and before which it stood.
 
-    `stands_s` is since when the sled stands.
+    `stands_s` is since when the sled stands. On `calm` ground `said` goes on to be the finding.
     """
 
     place: Place | None = None
@@ -53,6 +54,8 @@ class Visit:
     inside: frozenset[ZoneId] = frozenset()
     opened: frozenset[ZoneId] = frozenset()
     stands_s: float | None = None
+    calm: Calm | None = None
+    said: Finding | None = None
     due_s: float = NEVER
 
 
@@ -74,6 +77,16 @@ class ZoneEntry:
     def judge(self, memory: Visit, now: Snapshot, clause: Clause) -> tuple[Visit, Finding]:
         assert clause.entry is not None  # law.py refuses a zone_entry clause without one
         fix = now.fix
+        calm, said = memory.calm, memory.said
+        if (
+            calm is not None
+            and said is not None
+            and isinstance(fix, Fix)
+            and calm.holds(now.nearby, fix)
+            and not self._may_idle(now, clause)
+        ):
+            here = (fix.lat_deg, fix.lon_deg)
+            return Visit(here, now.fix_at_s, calm=calm, said=said), said
         idle = self._idle(now, clause)
         if idle is not None:
             return Visit(), idle
@@ -85,7 +98,24 @@ class ZoneEntry:
         before = memory if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else Visit()
         zones = self._zones(now, fix, before, clause.entry)
         memory = self._remember(now, fix, before, zones, clause.entry)
-        return memory, self._finding(now, fix, memory, zones, clause)
+        finding = self._finding(now, fix, memory, zones, clause)
+        if not zones:
+            calm = self._calm(now.nearby, fix, clause.entry)
+            memory = msgspec.structs.replace(memory, calm=calm, said=finding)
+        return memory, finding
+
+    def _calm(self, chart: Nearby, fix: Fix, entry: Entry) -> Calm | None:
+        """Ground without such a zone near, for fixes that are up to twice as inexact as this."""
+        error_m = 2.0 * fix.error_m
+        need_m = metres(entry.line_ft) + 2.0 * error_m + STOP_NEAR_M
+        place = (fix.lat_deg, fix.lon_deg)
+        return chart.calm(entry.kinds, entry.kinds, place, need_m, NEEDED_M, error_m, math.inf)
+
+    def _may_idle(self, now: Snapshot, clause: Clause) -> bool:
+        """Whether the clause may ask nothing just now: by a mode, its season or a parked sled."""
+        engine = now.engine
+        is_off = isinstance(engine, Engine) and not engine.is_running
+        return is_off or clause.season is not None or bool(clause.lifted_by and now.modes)
 
     def _idle(self, now: Snapshot, clause: Clause) -> Finding | None:
         exempt = lifted(clause, now, TOPIC)

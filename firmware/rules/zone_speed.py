@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from firmware.config import Config
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
 from firmware.maps.ahead import Edge, Way, first_edge
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Near, Nearby
+from firmware.maps.zones import Calm, Near, Nearby
 from firmware.readings import Channel, Fix, Missing, Why
 from firmware.rules.base import (
     NEVER,
@@ -62,15 +64,16 @@ LEFT_ERRORS = 3.0
 """A zone has been left where the sled is so many errors out: by real receivers' wander, with two of
 them half an hour along an edge was up to 26 visits, with three it is one."""
 
+MARKED = frozenset({"person", "shanty"})
+
 Place = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class LastPlace:
+class LastPlace(msgspec.Struct, frozen=True):
     """Where the last judged fix was, when, how fast, and on which courses it came there.
 
     `is_in` says that it may have been in a zone, `was_over` that it was too fast there, `is_warned`
-    that an edge ahead was warned of.
+    that an edge ahead was warned of. On `calm` ground `said` goes on to be the finding.
     """
 
     place: Place | None = None
@@ -81,6 +84,8 @@ class LastPlace:
     was_over: bool = False
     is_warned: bool = False
     courses: tuple[tuple[float, float], ...] = ()
+    calm: Calm | None = None
+    said: Finding | None = None
 
 
 class ZoneSpeed:
@@ -104,9 +109,14 @@ class ZoneSpeed:
         idle = self._idle(now, clause)
         if idle is not None:
             return LastPlace(None, now.fix_at_s, fix.speed_mps), idle
+        courses = _courses(before, now, fix)
+        calm, said = before.calm, before.said
+        is_calm = calm is not None and calm.holds(now.nearby, fix)
+        if is_calm and said is not None and (now.marks is None or not _marked(clause)):
+            at_s, speed_mps = now.fix_at_s, fix.speed_mps
+            return LastPlace(here, at_s, speed_mps, courses=courses, calm=calm, said=said), said
         zone = self._zone(now, fix, here, before, clause)
         found = zone or self._blind(now, here, clause)
-        courses = _courses(before, now, fix)
         edge, period_s = None, min(now.fix_at_s - before.at_s, LONGEST_PERIOD_S)
         if found is None:
             if period_s <= 0.0:  # the same fix, judged again: the next comes as the last did
@@ -116,19 +126,33 @@ class ZoneSpeed:
         is_warned = edge is not None and edge.is_reached
         if edge is not None and is_warned:
             found = self._warning(fix, edge, clause)
-        return (
-            LastPlace(
-                here,
-                now.fix_at_s,
-                fix.speed_mps,
-                due_s,
-                zone is not None,
-                zone is not None and zone.verdict.is_over,
-                is_warned,
-                courses,
-            ),
-            found or does_not_apply(clause, f"no {_listed(clause)} near", TOPIC),
+        after = LastPlace(
+            here,
+            now.fix_at_s,
+            fix.speed_mps,
+            due_s,
+            zone is not None,
+            zone is not None and zone.verdict.is_over,
+            is_warned,
+            courses,
         )
+        finding = found or does_not_apply(clause, f"no {_listed(clause)} near", TOPIC)
+        if zone is None and edge is None and isinstance(now.nearby, Nearby):
+            calm = self._calm(now.nearby, fix, here, clause)
+            if calm is not None:
+                after = msgspec.structs.replace(after, calm=calm, said=finding)
+        return after, finding
+
+    def _calm(self, chart: Nearby, fix: Fix, here: Place, clause: Clause) -> Calm | None:
+        """Ground on which no zone can be in, or braked for, with twice the error and a quarter more
+        speed than now."""
+        error_m, speed_mps = 2.0 * fix.error_m, 1.25 * fix.speed_mps + 2.0
+        looked_m = speed_mps**2 / (2 * self.choices.brake_mps2) + speed_mps * (
+            self.choices.reaction_s + self.choices.delay_s + LONGEST_PERIOD_S
+        )
+        need_m = max(rule.reach_m for rule in clause.near) + KEPT_ERRORS * error_m + 1.25 * looked_m
+        kinds = [kind for rule in clause.near for kind in rule.kinds]
+        return chart.calm(kinds, ("dwelling",), here, need_m, NEEDED_M, error_m, speed_mps)
 
     def _without_fix(self, now: Snapshot, clause: Clause, fix: Missing) -> Finding:
         exempt = lifted(clause, now, TOPIC)
@@ -166,8 +190,7 @@ class ZoneSpeed:
     ) -> Finding | None:
         """The finding in a zone, or on the way through one, and None outside of all."""
         came_from = before.place
-        margin_m = fix.error_m * (LEFT_ERRORS if before.is_in else 1.0)
-        if self._is_clear(now, here, came_from, margin_m, clause):
+        if not before.is_in and self._is_clear(now, here, came_from, fix.error_m, clause):
             return None
         found = self._in_zone(now, fix, here, None, fix.speed_mps, clause)
         if came_from is not None and (found is None or found.verdict is not Verdict.VIOLATION):
@@ -396,6 +419,11 @@ def _turn(courses: tuple[tuple[float, float], ...]) -> float:
     (from_s, from_deg), (to_s, to_deg) = courses[0], courses[-1]
     turn = math.remainder(to_deg - from_deg, 360.0) / (to_s - from_s)
     return turn if abs(turn) >= LEAST_TURN_DEG_S else 0.0
+
+
+def _marked(clause: Clause) -> bool:
+    """Whether a clause speaks of what a rider may mark."""
+    return any(kind in MARKED for rule in clause.near for kind in rule.kinds)
 
 
 def _listed(clause: Clause) -> str:
