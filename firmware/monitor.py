@@ -144,7 +144,7 @@ class Monitor:
         self.requests = requests
         self.notices = notices
         self.pack_age = PackAge()
-        self.time_zone = time_zone
+        self.time_zone = self._own_zone = time_zone
         self.territories = territories
         self.senses = Senses(fitted)
         self._pulls = Pulls()
@@ -285,18 +285,23 @@ class Monitor:
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         if self.territories is not None and channel in (Channel.FIX, Channel.SURROUNDINGS):
-            self._look_at_borders(self.territories, at_s)
+            touched += self._look_at_borders(self.territories, at_s)
         for sky in self._skies.values():
             self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
         return touched
 
-    def _look_at_borders(self, territories: Territories, at_s: float) -> None:
-        """Finds out whose law holds; its clauses look at fixes and surroundings themselves."""
+    def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
+        """Finds out whose law holds, and by whose civil time: returns the clauses that go by it."""
         territories.take(self.fix, self.nearby, at_s)
         if territories.whose.jurisdiction:
             self.notices.clauses = territories.notices[territories.whose.jurisdiction]
+        time_zone = territories.whose.time_zone or self._own_zone
+        if time_zone is self.time_zone:
+            return []
+        self.time_zone = time_zone
+        return self._look_at_clock(at_s)
 
     def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
         """Tells a sky the place and the light that it goes by."""

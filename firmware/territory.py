@@ -3,7 +3,8 @@
 An outline is a state's or a province's, with its code (US-WI) as its id or its name. A law holds
 once the sled is surely inside its outline, by more than the position's error, and goes on to hold
 until it surely is inside another or outside of its own: so no border makes it flap. Where that
-can't be told, no law is judged, and it is said so.
+can't be told, no law is judged, and it is said so. Hours in a law are told by the civil time that
+its outline names, or by the configuration's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firmware.findings import Finding, Verdict
 from firmware.law import Clause
@@ -35,6 +37,7 @@ class Territories:
         self.notices = notices
         self.whose = Whose(why="no fix yet: not known whose law holds")
         self._last = ""
+        self._zones: dict[str, ZoneInfo] = {}
         self._told_until_s = -math.inf
 
     def take(self, fix: Fix | Missing, nearby: Nearby | Missing, at_s: float) -> None:
@@ -81,12 +84,25 @@ class Territories:
             ((code, feature),) = found.items()
             if code not in self.notices:
                 return Whose(why=f"no law pack for {code}")
-            return Whose(code, feature.name if feature.name not in ("", code) else code)
+            return self._named(code, feature)
         if len(sure) > 1:
             return Whose(why=f"the outlines of {' and '.join(sorted(sure))} overlap")
         if self.whose.jurisdiction in found:
             return None
         return Whose(why=f"at the border of {' and '.join(sorted(found))}")
+
+    def _named(self, code: str, feature: Feature) -> Whose:
+        """The law of an outline, with its own civil time where it tells one."""
+        name = feature.name if feature.name not in ("", code) else code
+        zone = feature.attributes.get("time_zone")
+        if zone is None:
+            return Whose(code, name)
+        if zone not in self._zones:
+            try:
+                self._zones[zone] = ZoneInfo(zone)
+            except (ZoneInfoNotFoundError, ValueError, OSError):  # absent, "../x", a folder
+                return Whose(why=f"the outline of {code} names no time zone that is here: {zone}")
+        return Whose(code, name, time_zone=self._zones[zone])
 
     def _code(self, feature: Feature) -> str:
         """The jurisdiction that an outline is of: its id, or its name where that is a code."""

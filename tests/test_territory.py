@@ -155,6 +155,13 @@ def test_without_a_zone_pack_no_law_is_known() -> None:
     assert one.finding(0.0).why.startswith("no outlines of laws (")
 
 
+def test_an_outline_whose_time_zone_is_not_here_is_told() -> None:
+    odd = dataclasses.replace(WEST, attributes={"time_zone": "America/Nowhere"})
+    assert told(at(0.0), features=(odd,)) == [
+        "unknown the outline of US-WI names no time zone that is here: America/Nowhere"
+    ]
+
+
 # In the monitor.
 
 
@@ -223,6 +230,23 @@ def test_a_change_of_law_is_told_on_the_glass_and_stands_in_the_journal() -> Non
     ]
     later = sled.core.advance(sled.at_s + 10.0)
     assert [one.verdict for _, one in later.findings if one.clause == LAW] == [Verdict.COMPLIANT]
+
+
+def test_hours_in_a_law_are_told_by_the_civil_time_of_its_outline() -> None:
+    """04:00 UTC is 22:00 in Wisconsin, before (g)'s 22:30, and 23:00 in Detroit, for which this
+    unit was set up."""
+    unit = msgspec.structs.replace(AUTO, time_zone="America/Detroit")
+    config = msgspec.structs.replace(CONFIG, unit=unit)
+    told_zone = dataclasses.replace(WEST, attributes={"time_zone": "America/Chicago"})
+    applies = []
+    for outline_here in (WEST, told_zone):
+        core = monitor.build(config, law.load_all(law.AUTO), GPS)
+        around = Surroundings(*east_of(0.0), 300.0, (outline_here,), ("made up",))
+        core.step(Reading(Channel.SURROUNDINGS, around, 1.0, "test"), 1.0)
+        late = dataclasses.replace(at(0.0), utc=datetime(2026, 1, 18, 4, tzinfo=UTC))
+        core.step(Reading(Channel.FIX, late, 2.0, "test", 2.5), 2.0)
+        applies.append(core.findings["350.10(1)(g)"].why != "outside its hours")
+    assert applies == [True, False]
 
 
 def test_a_change_of_law_judges_every_clause_anew_at_once() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Literal, Protocol
+from zoneinfo import ZoneInfo
 
 from firmware.config import Rules
 from firmware.findings import Finding, Verdict
@@ -59,11 +60,15 @@ _NOT_FITTED = Missing(Why.NOT_FITTED)
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose law holds: its jurisdiction, absent where that is not known and `why` says so."""
+    """Whose law holds: its jurisdiction, absent where that is not known and `why` says so.
+
+    `time_zone` is the civil time there, absent where its outline does not tell.
+    """
 
     jurisdiction: str = ""
     name: str = ""
     why: str = ""
+    time_zone: ZoneInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
