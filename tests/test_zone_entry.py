@@ -140,6 +140,15 @@ def test_a_mode_lifts_what_its_law_says() -> None:
     assert at(0.0, modes=modes).verdict is Verdict.VIOLATION
 
 
+def test_what_is_only_possibly_such_a_zone_warns_and_accuses_nobody() -> None:
+    maybe = replace(LAND, attributes={"confidence": "possible"})
+    finding = at(0.0, maybe)
+    assert (finding.verdict, finding.why) == (
+        Verdict.UNSURE,
+        "possible private parcel-7: 300 ft inside",
+    )
+
+
 # Seasons.
 
 
@@ -209,7 +218,9 @@ def test_land_that_is_crossed_between_two_fixes_is_caught(half_ft: float, verdic
         seen(at_s=101.0, fix=fix_of(60.0, east_of(44.0)), nearby=chart), memory=memory
     )
     assert second.verdict is verdict
-    memory = msgspec.structs.replace(memory, at_s=94.9)  # fixes 6 s apart are two points, and no way
+    memory = msgspec.structs.replace(
+        memory, at_s=94.9
+    )  # fixes 6 s apart are two points, and no way
     _, second = judge(
         seen(at_s=101.0, fix=fix_of(60.0, east_of(44.0)), nearby=chart), memory=memory
     )

@@ -186,6 +186,7 @@ class StopSign:
         slowest_mph, error_mph = mph(after.slowest_mps), mph(fix.error_mps)
         is_sure = (
             sign.faces
+            and not sign.feature.is_possible
             and slowest_mph > MOVING_MPH + error_mph + ROUNDING
             and sign.aside_m + fix.error_m <= metres(clause.signs.within_ft)
         )

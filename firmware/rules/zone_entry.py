@@ -228,11 +228,12 @@ class ZoneEntry:
         feature = zone.feature
         # A line may be crossed on its own trail, and nobody knows how far the ground of a point is.
         is_ground = feature.shape == "polygon" or (feature.shape == "line" and zone.was_in)
-        is_sure = zone.depth_m >= fix.error_m and is_ground
+        is_sure = zone.depth_m >= fix.error_m and is_ground and not feature.is_possible
         is_sure = is_sure and _is_surely_closed(feature, clause.season, now)
         named = f" {feature.name or feature.id}".rstrip()
         side = "inside" if zone.depth_m >= 0.0 else "outside"
-        why = f"{feature.kind}{named}: {ft(abs(zone.depth_m)):.0f} ft {side}"
+        what = f"{'possible ' if feature.is_possible else ''}{feature.kind}"
+        why = f"{what}{named}: {ft(abs(zone.depth_m)):.0f} ft {side}"
         if zone.depth_m < fix.error_m:
             why += f", give or take {ft(fix.error_m):.0f} ft"
         return Finding(
