@@ -29,8 +29,9 @@ from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.folder import beside
 from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
+from firmware.journal.room import MB
 from firmware.journal.stored import Owner
-from firmware.journal.writer import MB, Journal
+from firmware.journal.writer import Journal
 from firmware.kept import MARKS, REPORTS, Kept
 from firmware.law import AUTO, Law, load_live
 from firmware.maps.packs import Pack

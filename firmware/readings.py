@@ -229,10 +229,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The journal's own state: how much room is left, and how many records were lost so far."""
+    """The journal's own state: how much room is left, how many records were lost so far, and
+    whether the rider should make room before the ride goes unkept."""
 
     free_mb: float
     lost_records: int = 0
+    is_nearly_full: bool = False
 
 
 Value = (

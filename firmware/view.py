@@ -190,8 +190,9 @@ def _said(value: object) -> str:
 
 def _journal(monitor: Monitor) -> str:
     match monitor.held[Channel.JOURNAL].value:
-        case Disk(free_mb=free_mb, lost_records=lost):
-            return f"{free_mb:.0f} MB free" + (f", {lost} records lost" if lost else "")
+        case Disk(free_mb=free_mb, lost_records=lost, is_nearly_full=is_low):
+            room = f"{'nearly full: ' if is_low else ''}{free_mb:.0f} MB free"
+            return room + (f", {lost} records lost" if lost else "")
         case Missing(why=Why.STARTING | Why.NOT_FITTED as why):
             return str(why)
         case Missing(why=why, detail=detail):

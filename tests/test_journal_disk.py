@@ -22,6 +22,7 @@ from firmware.journal import folder, reader, seal, segment
 from firmware.journal.folder import Storage
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Finished, Gap, Start, encode
+from firmware.journal.room import MB, Left, Room
 from firmware.journal.segment import Message
 from firmware.journal.writer import Health, Journal
 from firmware.readings import Disk, Missing, Reading, Why
@@ -356,3 +357,45 @@ def test_a_journal_without_the_library_for_seals_says_which(
     words = "cryptography is not installed: pip install 'sledwarden[unit]'"
     watch.wait_for(_is_missing(words))
     assert not journal.close(1.0)
+
+
+def test_the_rider_is_told_before_the_disk_is_full_and_its_last_part_is_left_alone(
+    small_disk: tuple[Path, Storage, Callable[[], None]],
+) -> None:
+    path, storage, _ = small_disk
+    if isinstance(storage, SmallStorage):
+        pytest.skip("no small disk can be mounted here: run as root")
+    (path / "more").write_bytes(bytes(300_000))  # of 2 MiB some 290 kB are left
+    watch = Watch()
+    journal = Journal(
+        path / "journal", START, ManualClock(100.0), attachments=[LAW], on_change=watch,
+        key_path=path / "unit.key", storage=storage,
+    )  # fmt: skip
+    journal.open()
+    around = Finding("350.10(1)(g)", Verdict.COMPLIANT, "no dwelling near. " * 200)
+    at_s = 100.0
+    while not _is_missing("disk full")(journal.health()):
+        at_s += 1.0
+        assert at_s < 2000.0
+        journal.put(around, at_s, DAY + timedelta(seconds=at_s), urgent=True)
+        journal.flush(0.5)
+    told = [one.value.is_nearly_full for one in watch.told if isinstance(one.value, Disk)]
+    assert told[0] is False  # 290 kB: more than the twentieth of 2 MiB
+    assert told[-1] is True
+    there = os.statvfs(path)
+    assert there.f_bavail * there.f_frsize >= 0.01 * 2 * 1024 * 1024
+    journal.close(at_s + 1)
+
+
+def test_a_quota_that_events_alone_use_up_is_told_before_it_is(tmp_path: Path) -> None:
+    room = Room(tmp_path, 100 * MB)
+    assert room.left(94 * MB).is_low is False
+    assert room.left(96 * MB) == Left(4 * MB, is_low=True)
+    assert room.left(96 * MB).free_mb == 4.0
+    with pytest.raises(OSError, match="quota"):
+        room.refuse_beyond(96 * MB, 5 * MB)
+    room.refuse_beyond(96 * MB, 4 * MB)
+
+
+def test_a_disk_that_is_gone_has_no_room(tmp_path: Path) -> None:
+    assert Room(tmp_path / "gone", None).left(0) == Left(0, is_low=False)

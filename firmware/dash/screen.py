@@ -27,6 +27,7 @@ WIDTH, HEIGHT = SIZE
 ROW = letters.HEIGHT + 2
 """The height of a line of small letters with a dot above and below."""
 
+_NEARLY_FULL = "nearly full"
 _TROUBLE = ("not kept", "lost")  # what the journal says of itself when the rider must know
 _REASONS = {"no answer": "NO GPS", "not fitted": "NO GPS", "starting": "STARTING"}
 _DUTIES = {
@@ -233,6 +234,8 @@ def _draw_bars(image: Image.Image, state: State) -> int:
 
 def _pills(state: State) -> list[str]:
     pills = ["LOG"] if any(word in state.journal for word in _TROUBLE) else []
+    if _NEARLY_FULL in state.journal:
+        pills.append("CARD")
     if state.modes:
         pills.append(_mode_pill(state))
     return pills

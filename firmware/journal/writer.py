@@ -30,6 +30,7 @@ from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Gap, Note, Record, Start, encode, topic_of
+from firmware.journal.room import MB, Left, Room
 from firmware.journal.seal import Key, Kind
 from firmware.journal.segment import TOPIC_IDS, Message
 from firmware.readings import Disk, Missing, Why
@@ -44,8 +45,6 @@ ROLL_S = 3600.0
 QUEUE_RECORDS = 8192
 """More than a minute of a unit's readings: a card that stalls for less loses nothing."""
 URGENT_RESERVE = 256
-MB = 1_000_000
-
 _WORDS = {
     ENOSPC: "disk full",
     EDQUOT: "quota used up",
@@ -112,7 +111,7 @@ class Journal:
         self._clock = clock
         self._attachments = tuple(attachments)
         self._key_path = key_path or beside(folder, "key")
-        self._quota_bytes = None if quota_mb is None else quota_mb * MB
+        self._room = Room(folder, None if quota_mb is None else quota_mb * MB)
         self._on_change = on_change
         self._is_patient = is_patient
         self._storage = storage or Storage()
@@ -135,7 +134,7 @@ class Journal:
         self._closing: tuple[float, str] | None = None
         self._has_ended = False
         self._acknowledged = Acknowledged()
-        self._free = 0.0
+        self._left = Left()
         self._thread: threading.Thread | None = None
 
         # The journal's thread's own.
@@ -222,7 +221,7 @@ class Journal:
 
     def health(self) -> Health:
         """How the journal is doing now; never blocks."""
-        value: Disk | Missing = Disk(self._free, self._lost)
+        value: Disk | Missing = Disk(self._left.free_mb, self._lost, self._left.is_low)
         if self._thread is not None and not self._thread.is_alive() and self._closing is None:
             value = Missing(Why.NO_ANSWER, "the journal's thread has ended")
         elif self._trouble:
@@ -326,9 +325,7 @@ class Journal:
     def _commit(
         self, to: OpenSegment, chunks: Sequence[bytes], publish_ns: int, kind: Kind | None
     ) -> None:
-        size = self._closed_bytes + to.end + sum(map(len, chunks))
-        if self._quota_bytes is not None and size > self._quota_bytes:
-            raise OSError(EDQUOT, os.strerror(EDQUOT), str(self._folder))
+        self._room.refuse_beyond(self._closed_bytes + to.end, sum(map(len, chunks)))
         to.commit(chunks, publish_ns, kind)
 
     @property
@@ -486,23 +483,13 @@ class Journal:
 
     def _tell(self) -> None:
         """Calls `on_change` where something is to be told."""
-        self._free = self._free_mb()
-        told = (self._trouble, self._lost, tuple(self._notices))
+        growing = self._segment.end if self._segment is not None else 0
+        self._left = self._room.left(self._closed_bytes + growing)
+        told = (self._trouble, self._lost, tuple(self._notices), self._left.is_low)
         now_s = self._clock.mono_s()
         if self._on_change and (told != self._told or now_s - self._told_at_s >= HEALTH_S):
             self._told, self._told_at_s = told, now_s
             self._on_change(self.health())
-
-    def _free_mb(self) -> float:
-        try:
-            room = os.statvfs(self._folder)
-        except OSError:
-            return 0.0
-        free = room.f_bavail * room.f_frsize
-        if self._quota_bytes is not None:
-            used = self._closed_bytes + (self._segment.end if self._segment is not None else 0)
-            free = min(free, max(0, self._quota_bytes - used))
-        return round(free / MB, 1)
 
 
 def _words(fault: OSError | JournalError | ImportError) -> str:
