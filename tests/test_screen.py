@@ -121,7 +121,7 @@ def test_the_words_of_each_alert_can_be_read(row: object, state: State) -> None:
     words = row.words.format(
         value=57.4,
         limit=55.0,
-        unit="mph",
+        at="55 KM/H",
         thing="DWELLING",
         away="1700 FT",
         what="HEAD LAMP\nHAS NO SUPPLY",
