@@ -29,6 +29,7 @@ from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.folder import beside
 from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
+from firmware.journal.rekey import replace_key
 from firmware.journal.room import MB
 from firmware.journal.stored import Owner
 from firmware.journal.writer import Journal
@@ -84,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         plan = _plan(arguments)
         if arguments.check:
             return _check(plan, arguments.config or arguments.simulate)
+        if arguments.new_key:
+            return _replace_key(plan)
         return _run(plan, arguments.speed, is_leashed=arguments.is_leashed)
     except SledwardenError as fault:
         if os.environ.get("DEBUG"):
@@ -103,6 +106,11 @@ def _parser() -> argparse.ArgumentParser:
         "--config", type=Path, help="the unit's configuration (default: what --simulate names)"
     )
     parser.add_argument("--check", action="store_true", help="check the configuration and end")
+    parser.add_argument(
+        "--new-key",
+        action="store_true",
+        help="replace the key that seals the journal; the old one vouches for it; then end",
+    )
     parser.add_argument(
         "--simulate", type=Path, metavar="FILE.drive", help="play a drive to fake parts"
     )
@@ -174,6 +182,18 @@ def _check(plan: Plan, where: Path) -> int:
     if not is_good:
         return 1
     say(f"{where}: good; law {', '.join(plan.law_words)}")
+    return 0
+
+
+def _replace_key(plan: Plan) -> int:
+    """Gives the unit another key, for a card that was lost or lent; the ledger tells of it."""
+    try:
+        old, new = replace_key(plan.journal, plan.config.unit.id)
+    except OSError as fault:
+        raise JournalError(
+            str(plan.journal), f"the key was not replaced: {fault.strerror}."
+        ) from fault
+    say(f"{plan.journal}: the key was {old.fingerprint} and is {new.fingerprint} now")
     return 0
 
 

@@ -91,7 +91,7 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "hearing", "room", "ledger", "keeper",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "hearing", "room", "ledger", "rekey", "keeper",
     "open_segment", "writer", "reader", "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""

@@ -30,6 +30,7 @@ from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Gap, Note, Record, Start, encode, topic_of
+from firmware.journal.rekey import settle
 from firmware.journal.room import MB, Left, Room
 from firmware.journal.seal import Key, Kind
 from firmware.journal.segment import TOPIC_IDS, Message
@@ -349,6 +350,7 @@ class Journal:
         """The folder of this boot, locked, after finishing what an earlier start left torn."""
         self._lock.take()
         if self._key is None:
+            settle(self._folder, self._key_path)
             self._key = Key.load(self._key_path)
         places = folder.segments(self._folder)
         if not self._start.boot:
