@@ -38,7 +38,7 @@ def law(
     ] = "",
     law: Annotated[
         list[str] | None,
-        typer.Option("--law", help="A law's word, or a pack's path; more than once for several."),
+        typer.Option("--law", help="A law's word, or a pack's path; `auto` for all that are here."),
     ] = None,
     coverage: Annotated[str, typer.Option(help=f"Only one kind: {', '.join(COVERAGES)}.")] = "",
     json: Annotated[bool, typer.Option("--json", help="An array, for other programs.")] = False,
