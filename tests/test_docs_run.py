@@ -34,6 +34,7 @@ ANSWERS_NO = (
     "sledwarden mode",
     "sledwarden service",
     "sledwarden download",
+    "sledwarden zones marks",
 )
 """What asks the unit of this very machine: there is none, which is told, and the code is not 0."""
 
