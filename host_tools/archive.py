@@ -97,12 +97,15 @@ class Archive:
     """One unit's part of an archive, locked while it is open."""
 
     def __init__(self, into: Path, identity: Identity, now: datetime) -> None:
-        """Opens or makes `into/UNIT`; raises ArchiveError where that can't be, or where the unit's
-        key is not the one that was first seen."""
+        """Opens or makes `into/UNIT`; raises ArchiveError where that can't be.
+
+        A unit whose key is not the one first seen is refused at `keep_ledger` or `compare`, unless
+        its ledger shows that the old key vouches for the new one."""
         self.folder = into / identity.unit
         self._identity = identity
         self._now = now.isoformat(timespec="seconds")
         self._lock = -1
+        self._stranger: ArchiveError | None = None
         with words(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -137,7 +140,7 @@ class Archive:
         key = self._identity.key.hex()
         if known.public_key and key != known.public_key:
             shown = fingerprint(key) if key else "none"
-            raise ArchiveError(
+            self._stranger = ArchiveError(
                 str(self.folder),
                 f"unit {known.unit} shows the key {shown}: since {known.first_seen[:10]} its key "
                 f"was {known.fingerprint}. Nothing was taken.",
@@ -156,6 +159,8 @@ class Archive:
         What the ledger tells of as deleted is not missed. A segment that the unit has stored since
         is the same one under another name.
         """
+        if self._stranger is not None:
+            raise self._stranger
         shown = {f"{boot.name}/{one.name}": one for boot in index.boots for one in boot.segments}
         named = {segment_name(name): name for name in shown}
         deleted = _deleted(told)
@@ -264,7 +269,15 @@ class Archive:
             raise self._rolled_back("its ledger does not begin as it did")
 
     def keep_ledger(self, content: bytes) -> Ledger:
-        """Puts the unit's ledger in its place, and gives back what it tells."""
+        """Puts the unit's ledger in its place, and gives back what it tells.
+
+        Raises ArchiveError where the unit has another key and its ledger does not vouch for it.
+        """
+        told = check_ledger(content, self.known.public_key)
+        if self._stranger is not None:
+            if told.fault is not None or told.key != self._identity.key.hex():
+                raise self._stranger
+            self._stranger = None
         path = self.folder / LEDGER
         beside = path.with_name(f"{LEDGER}.new")
         with words(path):
@@ -277,7 +290,7 @@ class Archive:
         seen = Seen(len(content), hashlib.sha256(content).hexdigest())
         self.known = structs.replace(self.known, ledger=seen)
         self._write()
-        return check_ledger(content, self.known.public_key)
+        return told
 
     def check_digest(self, name: str, seen: Seen, digest: str) -> None:
         """Raises ArchiveError where the unit has another content in a segment than was seen."""

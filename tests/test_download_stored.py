@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from firmware.journal import folder
 from firmware.journal.folder import LEDGER
 from firmware.journal.keeper import Keeper
+from firmware.journal.rekey import replace_key
 from firmware.journal.seal import Key
 from host_tools.archive import ArchiveError, read_unit
 from host_tools.cli import app
@@ -137,3 +138,35 @@ def test_a_ledger_that_is_less_or_other_than_it_was_is_a_roll_back(
         fetch(rig, tmp_path / "rides")
     path.write_bytes(content)
     assert fetch(rig, tmp_path / "rides").segments == 0
+
+
+def _first_download(path: Path, into: Path) -> None:
+    written(path, 60)
+    _keep(path)
+    with Rig(path) as rig:
+        rig.open()
+        fetch(rig, into)
+
+
+def test_a_key_that_the_old_one_vouches_for_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    _first_download(path, tmp_path / "rides")
+    old, _ = replace_key(path, START.unit)
+    written(path, 10)
+    with Rig(path) as rig:
+        rig.open()
+        again = fetch(rig, tmp_path / "rides")
+    assert again.segments == 1
+    assert read_unit(again.folder / "unit.json").public_key == old.public
+    assert _verdict(again.folder) == "whole"
+
+
+def test_a_key_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    _first_download(path, tmp_path / "rides")
+    (tmp_path / "journal.key").unlink()
+    written(path, 10)
+    with Rig(path) as rig:
+        rig.open()
+        with pytest.raises(ArchiveError, match=r"shows the key .* Nothing was taken\."):
+            fetch(rig, tmp_path / "rides")
