@@ -362,6 +362,15 @@ def test_a_sheet_signed_anew_by_another_shows_another_key(tmp_path: Path) -> Non
     assert "NOT proven: it was signed by another key, " in done.stdout
 
 
+def test_a_sheet_that_was_signed_twice_proves_nothing(tmp_path: Path) -> None:
+    from firmware.signing import SigningKey
+    from host_tools.inspection.signature import proof_of
+    from host_tools.inspection.signature import signed as sign
+
+    twice = sign(signed(tmp_path).read_bytes(), SigningKey(bytes(32)))
+    assert proof_of(twice).fault == "it has more than one signature"
+
+
 def test_a_changed_table_beside_the_sheet_is_told(tmp_path: Path) -> None:
     signed(tmp_path)
     csv = tmp_path / "a.csv"

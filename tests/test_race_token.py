@@ -94,6 +94,15 @@ def test_each_changed_letter_is_told() -> None:
                 assert fault_of(line[:at] + new + line[at + 1 :]).glass.startswith("TOKEN ")
 
 
+def test_a_token_has_one_spelling() -> None:
+    """64 bytes of signature are 85.3 letters: the last one has four bits that mean nothing."""
+    line = issue(DERBY, KEY)
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    at = letters.index(line[-1])
+    for spare in range(1, 16):
+        assert fault_of(line[:-1] + letters[at ^ spare]).glass == "TOKEN NOT READ\nIS IT WHOLE?"
+
+
 def test_a_signature_by_another_key_is_false() -> None:
     fault = fault_of(forged(GOOD, signer=OTHER, named=KEY))
     assert fault.glass == "TOKEN IS FALSE\nNOT ITS KEY'S"
