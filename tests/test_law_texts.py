@@ -166,6 +166,14 @@ def test_a_number_is_marked_in_text_exactly_where_its_paragraph_holds_it(
     assert stands_in(clause, number, paragraph(clause)) is number.in_text
 
 
+@pytest.mark.parametrize("path", sorted(law.FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_number_that_its_text_does_not_have_says_where_it_is_from(path: Path) -> None:
+    for clause in law.load(path.stem).clause:
+        for number in clause.numbers:
+            says = re.search(r"\b(from \S*\d|from par\.|derived|ours)", number.of) is not None
+            assert number.in_text or says, (clause.citation, number.of)
+
+
 def test_a_planted_figure_a_figure_of_another_unit_and_a_longer_one_are_told_apart() -> None:
     night = LAWS["wi"].find("350.10(1)(gm)")
     assert night is not None
