@@ -29,8 +29,9 @@ RIDE_S = 300.0
 
 NOTE = (
     "CPU time of Monitor.step under all of Wisconsin's clauses, every part fitted, at 10 Hz. The "
-    "town is 2,000 footprints of 4 to 8 corners along streets, all within 2 km; the sled rides its "
-    "streets, and past it. 'arrives' is the step that takes the features in, once a kilometre."
+    "town is 2,000 footprints of 4 to 8 corners along streets, all within 2 km; the sled rides "
+    "through it, and past it. 'arrives' is the map's reading, once a kilometre, with the fix after "
+    "it; the thread that reads the packs has made the map ready."
 )
 
 COLUMNS = (
@@ -104,7 +105,7 @@ def _cover() -> Feature:
 def _ride(
     town: Surroundings, speed_mph: float, aside_m: float, ride_s: float
 ) -> tuple[float, list[float]]:
-    """Microseconds of the step in which the town is first looked at, and of each step after it."""
+    """Microseconds of taking the town in and of the fix after it, and of each step before."""
     core = monitor.build(every_sensor(), law.load_all(["wi"]), frozenset(Channel))
     ready = Nearby(town).make_ready()  # as the packs' own thread does
     core.chart = lambda _: ready
@@ -126,7 +127,14 @@ def _ride(
         core.step(reading, at_s)
         steps_us.append((time.process_time_ns() - begin_ns) / 1000.0)
     gc.unfreeze()
-    return steps_us[0], steps_us[1:]
+    # The same town comes again, as after a kilometre: taken in, and judged by at the next fix.
+    ready = Nearby(town).make_ready()
+    last = Reading(Channel.FIX, fix, at_s + 0.1, "bench", 2.5)
+    around = Reading(Channel.SURROUNDINGS, town, at_s + 0.05, "bench")
+    begin_ns = time.process_time_ns()
+    core.step(around, around.mono_s)
+    core.step(last, last.mono_s)
+    return (time.process_time_ns() - begin_ns) / 1000.0, steps_us[1:]
 
 
 def _peer_us() -> float:

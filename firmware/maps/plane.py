@@ -16,6 +16,7 @@ from firmware.readings import Feature
 
 _RADIUS_M = 6378137.0  # WGS 84 (NGA.STND.0036)
 _E2 = 0.0066943799901413165
+_FEW = 64  # corners
 _RUN = 16  # edges of an outline that share a box, so that a long shore is mostly passed over
 
 Box = tuple[float, float, float, float]
@@ -80,6 +81,11 @@ class Outline:
             xs = [plane.x(lon) for lon in lons]
             least_x, most_x = min(xs), max(xs)
         self.box: Box = (least_x, plane.y(min(lats)), most_x, plane.y(max(lats)))
+
+    def make_ready(self) -> None:
+        """Puts its edges on the map now where they are few; a long shore waits to be asked for."""
+        if sum(map(len, self.feature.parts)) <= _FEW:
+            self._edges()
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a place is inside: a polygon by the even-odd rule; nothing else has an inside."""

@@ -160,7 +160,13 @@ class Nearby:
     def make_ready(self) -> Nearby:
         """Puts every kind on the map now, for who has the time: a town takes some milliseconds."""
         for kind in self._by_kind:
-            self._tree(kind)
+            left: list[Tree | Outline] = [self._tree(kind)]
+            while left:
+                one = left.pop()
+                if isinstance(one, Tree):
+                    left += one.below
+                else:
+                    one.make_ready()
         return self
 
     def _search(
