@@ -217,6 +217,8 @@ class Unit:
             self._offer_date()
         elif isinstance(value, Request) and value.action == "restart":
             self._restart(value)
+        elif isinstance(value, Request) and value.action == "forget":
+            self._forget(value)
         elif isinstance(value, Request) and value.action == "date":
             self._take_date(value)
 
@@ -250,6 +252,14 @@ class Unit:
             self.stop(f"restart asked by {request.by or 'somebody'}")
         else:
             log.warning("a restart was asked for while moving: refused")
+
+    def _forget(self, request: Request) -> None:
+        """Deletes what the owner names of the journal; the ledger keeps that it was there."""
+        if self._journal is None or not self.monitor.is_standing:
+            log.warning("a deletion was asked for while moving: refused")
+            return
+        boot, _, number = request.argument.partition("/")
+        self._journal.forget(int(boot), int(number) if number else None, request.by)
 
     def _take_date(self, request: Request) -> None:
         """Sets the battery clock by a person's date, where the satellites have given none."""

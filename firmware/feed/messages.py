@@ -6,6 +6,7 @@ Both ends speak it from here: the unit's side (outputs/feed.py) and whoever list
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +40,7 @@ ACTIONS = (
     "note",
     "restart",
     "date",
+    "forget",
 )
 """All that can be asked of the unit."""
 
@@ -52,8 +54,11 @@ _FORMS = {  # action -> what its argument must be, for those that have a form; "
     "note": "the text of the note",
     "unmark": "the id of a mark",
     "report": "the id of a thing on the map, and what is wrong with it",
+    "forget": "the number of a boot, like 17, or of a segment in it, like 17/2",
     "date": "a date in UTC, like 2026-01-17T22:00:05Z",
 }
+
+_PLACE = re.compile(r"[1-9][0-9]{0,8}(/[1-9][0-9]{0,5})?")
 
 _T = TypeVar("_T")
 
@@ -191,6 +196,8 @@ def decode_command(line: bytes) -> Request:
         raise CommandError(f"{do}: argument", "takes none.")
     if form and not argument:
         raise CommandError(f"{do}: argument", f"must be {form}.")
+    if do == "forget" and not _PLACE.fullmatch(argument):
+        raise CommandError("forget: argument", f"must be {_FORMS['forget']}.")
     if do == "date" and _date_of(argument) is None:
         raise CommandError(f'date: argument = "{argument[:40]}"', f"must be {form}.")
     if do == "mode" and (argument.split()[1:2] or [""])[0] not in ("on", "off"):

@@ -238,6 +238,15 @@ class Journal:
             tuple(self._notices),
         )
 
+    def forget(self, boot: int, number: int | None, by: str) -> None:
+        """Deletes a boot, or one segment of it, as its owner asks; never blocks.
+
+        What still grows is not deleted. The ledger keeps that it was there.
+        """
+        if self._keeper is not None:
+            growing = self._segment
+            self._keeper.forget(boot, number, by, growing.end_ns if growing is not None else 0)
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until all that was put is safe; false when the time (real seconds) is over."""
         wanted = self._queued
