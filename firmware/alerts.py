@@ -62,7 +62,7 @@ TABLE = (
     Row("sign-ahead",             "sign-ahead", NEAR,  "{thing}\n{away}",                        _FLASH, _TAP,    _CHIRP,  70),
     Row("head-lamp-out",          "head-lamp",  OVER,  "{what}",                                 _FLASH, _TAP,    _CHIRP,  62, clear_s=1.5),
     Row("tail-lamp-out",          "tail-lamp",  OVER,  "{what}",                                 _FLASH, _TAP,    _CHIRP,  61, clear_s=1.5),
-    Row("law-not-known",          "law",        BLIND, "NO LAW KNOWN\nHERE",                     _AMBER, _TAP,    _QUIET,  56, raise_s=2.0),
+    Row("law-not-watched",        "law",        BLIND, "NO LAW KNOWN\nHERE",                     _AMBER, _TAP,    _QUIET,  56, raise_s=2.0),
     Row("speed-not-watched",      "speed",      BLIND, "SPEED NOT\nWATCHED",                     _AMBER, _TAP,    _QUIET,  55),
     Row("tether-not-watched",     "tether",     BLIND, "TETHER NOT\nWATCHED",                    _AMBER, _TAP,    _QUIET,  45),
     Row("road-speed-not-watched", "road-speed", BLIND, "ROAD LIMIT\nNOT WATCHED",                _DARK,  _STILL,  _QUIET,  43),

@@ -15,7 +15,7 @@ from pathlib import Path
 from firmware.errors import SledwardenError
 
 CONFIG_BYTES = 1 << 20
-"""The most of a configuration or a law pack; the longest seen has 20 kB."""
+"""The most of a configuration or a law pack; the longest seen has 50 kB."""
 
 KEY_BYTES = 16 << 20
 """The most of a key's file, which may be a unit.json that knows some 50,000 segments."""

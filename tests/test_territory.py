@@ -207,7 +207,7 @@ def test_outside_every_outline_each_clause_is_unknown_and_one_alert_says_so() ->
     assert verdicts == {Verdict.UNKNOWN}
     raised = [alert for _, alert in sled.core.advance(sled.at_s + 2.0).alerts]
     assert [(one.name, one.state, one.words) for one in raised if one.state == "raised"] == [
-        ("law-not-known", "raised", "NO LAW KNOWN\nHERE")
+        ("law-not-watched", "raised", "NO LAW KNOWN\nHERE")
     ]
     assert not sled.core.is_watching
 
