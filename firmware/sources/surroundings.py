@@ -43,6 +43,7 @@ class SurroundingsSource:
         self._place: tuple[float, float] | None = None
         self._done: Surroundings | None = None
         self._ready: Nearby | None = None
+        self._past: Nearby | None = None
         self._retry_s: float | None = None
 
     def start(self, post: Post) -> None:
@@ -104,6 +105,8 @@ class SurroundingsSource:
             for path in self._paths[len(packs) :]:
                 packs.append(Pack(path))
             value = surroundings(packs, *place, at_most=ENOUGH)
+            # Held on to, so that the old map is taken apart here and not where it is judged.
+            self._past = self._ready
             self._ready = Nearby(value).make_ready()
         except ZoneError as error:
             _close(packs)
