@@ -102,3 +102,26 @@ def test_one_for_trails_asks_nothing_off_them_and_accuses_on_them_only() -> None
     ]
     unmapped = judge(at(night, nearby=map_of()), ON_TRAILS)[1]
     assert unmapped.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("utc", "left_s"),
+    [
+        ("2026-01-16T05:30:00", 3600.0 + 45.0 - 600.0),  # 23:30:00, an hour and 45 s before
+        ("2026-01-16T05:29:58.5", 3601.5 + 45.0 - 600.0),
+        ("2026-01-16T13:30:45", 17 * 3600.0 - 600.0),  # 07:30:45
+    ],
+)
+def test_the_hours_minutes_and_seconds_until_it_are_counted(utc: str, left_s: float) -> None:
+    odd = msgspec.structs.replace(NIGHT, from_time=time(0, 30, 45))
+    memory, finding = RULE.judge(RULE.begin(), at(utc), odd)
+    assert memory.due_s == pytest.approx(100.0 + left_s)
+    assert finding.why == "outside its hours"
+
+
+def test_at_the_very_instant_it_must_be_told_nothing_more_is_due() -> None:
+    assert judge(at("2026-01-16T05:50:00"))[0].due_s == NEVER
+
+
+def test_a_sled_at_exactly_a_mile_an_hour_moves() -> None:
+    assert judge(at("2026-01-16T07:00:00", 1.0))[1].verdict is Verdict.UNSURE

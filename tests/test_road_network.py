@@ -292,3 +292,28 @@ def test_parked_with_the_engine_off_it_is_not_driven() -> None:
     bad = road("Highway 51", **STATE)
     assert judge("authorized", bad, fix=parked, engine=Engine(False)).verdict is OK
     assert judge("authorized", bad, fix=parked).verdict is OVER
+
+
+def test_without_a_course_every_road_near_counts() -> None:
+    roads = (road("Elm", **TOWN), road("Highway 51", 0.0, is_north=True, **STATE))
+    no_course = fix_of(20.0, error_ft=5.0)
+    assert judge("authorized", *roads, fix=no_course).verdict is UNKNOWN
+    slow = fix_of(2.9, error_ft=5.0, track_deg=90.0)
+    assert judge("authorized", *roads, fix=slow).verdict is UNKNOWN
+    at_3_mph = fix_of(3.0, error_ft=5.0, track_deg=90.0)
+    assert judge("authorized", *roads, fix=at_3_mph).verdict is OK
+
+
+def test_a_crossing_within_the_error_counts_though_it_is_further_than_the_way_to_stop() -> None:
+    # At 2 mph the way to stop and the crossing's half reach 11.5 m; with 20 ft of error, 16.1 m.
+    bad = crossing(45.0, **{"class": "freeway"})
+    creeping = fix_of(2.0, error_ft=20.0, track_deg=90.0)
+    assert judge("barred", bad, fix=creeping).verdict is MAY_BE
+
+
+def test_without_a_course_no_crossing_is_ahead() -> None:
+    bad = crossing(60.0, **{"class": "freeway"})
+    assert judge("barred", bad, fix=fix_of(20.0, error_ft=5.0)).verdict is OK
+    unclear = crossing(60.0)
+    assert judge("barred", unclear).verdict is UNKNOWN
+    assert judge("barred", unclear, fix=fix_of(20.0, error_ft=5.0)).verdict is OK
