@@ -17,7 +17,8 @@ from firmware.clock import Clock
 from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
 from firmware.grain import grained, instant_s
 from firmware.informed import Informed
-from firmware.journal.writer import Health, Journal
+from firmware.journal.health import Health
+from firmware.journal.writer import Journal
 from firmware.kept import Kept
 from firmware.maps.zones import Nearby
 from firmware.monitor import INFORMED, Monitor, Outcome

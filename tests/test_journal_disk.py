@@ -20,11 +20,12 @@ from firmware.clock import ManualClock
 from firmware.findings import Finding, Verdict
 from firmware.journal import folder, reader, seal, segment
 from firmware.journal.folder import Storage
+from firmware.journal.health import Health
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import Close, Finished, Gap, Start, encode
 from firmware.journal.room import MB, Left, Room
 from firmware.journal.segment import Message
-from firmware.journal.writer import Health, Journal
+from firmware.journal.writer import Journal
 from firmware.readings import Disk, Missing, Reading, Why
 
 

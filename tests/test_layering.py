@@ -91,7 +91,7 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "hearing", "room", "ledger", "rekey", "keeper",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "health", "hearing", "room", "ledger", "rekey", "keeper",
     "open_segment", "writer", "reader", "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""
@@ -118,7 +118,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "mcap": ("firmware.journal.*",),
     "zstandard": ("firmware.journal.stored",),
     "pyrage": ("firmware.journal.stored",),
-    "cryptography": ("firmware.journal.seal", "firmware.port.hosts", "firmware.signing"),
+    "cryptography": ("firmware.journal.seal", "firmware.signing"),
     "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
     "smpclient": ("host_tools.sled",),
     "cbor2": ("firmware.link.frames", "host_tools.sled"),

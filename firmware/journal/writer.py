@@ -14,9 +14,9 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from errno import EACCES, EDQUOT, EIO, ENODEV, ENOENT, ENOSPC, EPERM, EROFS, ESTALE
+from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
 from pathlib import Path
 
 from firmware.clock import Clock
@@ -26,6 +26,7 @@ from firmware.journal import finish, folder, ledger, segment, stored
 from firmware.journal.before import beginnings
 from firmware.journal.dating import CLOCK_STEP_S, Dating, Item, before_step, contents, ns
 from firmware.journal.folder import LEDGER, Lock, Place, Storage, beside
+from firmware.journal.health import Acknowledged, Health, trouble_of
 from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
@@ -46,41 +47,7 @@ ROLL_S = 3600.0
 QUEUE_RECORDS = 8192
 """More than a minute of a unit's readings: a card that stalls for less loses nothing."""
 URGENT_RESERVE = 256
-_WORDS = {
-    ENOSPC: "disk full",
-    EDQUOT: "quota used up",
-    EROFS: "disk is read-only",
-    EACCES: "folder not writable",
-    EPERM: "folder not writable",
-    ENOENT: "folder has vanished",
-    ESTALE: "folder has vanished",
-    ENODEV: "folder has vanished",
-    EIO: "disk error",
-}
 _SEGMENT_SURVIVES = (ENOSPC, EDQUOT, EROFS, EACCES, EPERM)
-
-
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
-    """The last record that is safe on the disk: its number as `put` gave it, and its instant."""
-
-    sequence: int = 0
-    at_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """How the journal is doing; `value` is what a reading of Channel.JOURNAL carries.
-
-    `waiting` records are not yet safe. `notices` are sentences for the technician, such as which
-    torn segments this start finished.
-    """
-
-    value: Disk | Missing
-    acknowledged: Acknowledged
-    waiting: int
-    segment: Path | None
-    notices: tuple[str, ...] = ()
 
 
 class Journal:
@@ -165,7 +132,7 @@ class Journal:
         try:
             self._lock.take()
         except OSError as fault:
-            self._trouble = _words(fault)
+            self._trouble = trouble_of(fault)
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -482,7 +449,7 @@ class Journal:
 
     def _fail(self, fault: OSError | JournalError | ImportError) -> None:
         """Remembers the trouble; gives up a file that can't be continued, never the records."""
-        self._trouble = _words(fault)
+        self._trouble = trouble_of(fault)
         survives = isinstance(fault, OSError) and fault.errno in _SEGMENT_SURVIVES
         if self._segment is not None and not survives:
             self._digest = self._segment.digest
@@ -501,12 +468,3 @@ class Journal:
         if self._on_change and (told != self._told or now_s - self._told_at_s >= HEALTH_S):
             self._told, self._told_at_s = told, now_s
             self._on_change(self.health())
-
-
-def _words(fault: OSError | JournalError | ImportError) -> str:
-    """The trouble in a few words that fit the glass."""
-    if isinstance(fault, OSError):
-        return _WORDS.get(fault.errno or 0, fault.strerror or str(fault))
-    if isinstance(fault, ImportError):
-        return "cryptography is not installed: pip install 'sledwarden[unit]'"
-    return str(fault)
