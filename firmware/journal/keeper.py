@@ -166,9 +166,9 @@ class Keeper:
                     self._do(self._waiting[0])
                     del self._waiting[0]
                 self.trouble = ""
-            except (OSError, JournalError, ImportError) as fault:
+            except (OSError, JournalError, ImportError, MemoryError) as fault:
                 is_open = is_open and not isinstance(fault, OSError)
-                self._tell_trouble(str(fault))
+                self._tell_trouble(str(fault) or type(fault).__name__)
             if not self._waiting and self._tasks.empty():
                 self._idle.set()
             with contextlib.suppress(queue.Empty):
