@@ -246,6 +246,22 @@ def test_a_large_lake_at_the_date_line_is_near_on_both_sides(tmp_path: Path) -> 
         assert near.distance_m == pytest.approx(1111.0, abs=6.0)
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_large_lake_that_ends_at_the_date_line_is_near_from_beyond_it(
+    tmp_path: Path, side: int
+) -> None:
+    shore = [(side * (179.5 + 0.0002 * n), 44.0 - 0.00001 * (n % 5)) for n in range(2498)]
+    shape = shapely.Polygon([*shore, (side * 179.9994, 44.1), (side * 179.5, 44.1)])
+    path = pack_of(tmp_path / "end.gpkg", row("water", "1", shape))
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT count(*) > 1 FROM pieces").fetchone() == (1,)
+    with closing(Pack(path)) as pack:
+        near = nearest_of(pack, (44.05, side * -179.9995))
+    assert near is not None
+    true_m = WGS84.inv(179.9994, 44.05, -179.9995, 44.05)[2]  # 88 m
+    assert near.distance_m == pytest.approx(true_m, rel=0.002)
+
+
 def test_a_ring_around_a_pole_is_refused_and_a_cap_with_corners_there_is_right(
     tmp_path: Path,
 ) -> None:
