@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import ClassVar, Self
 
 from firmware import files
 from firmware.errors import SledwardenError
@@ -18,7 +19,15 @@ SIGNATURE_BYTES = 64
 
 
 class SigningKey:
-    """A private key, by which its owner signs; `public` is what others check by."""
+    """A private key, by which its owner signs; `public` is what others check by.
+
+    `whose` it is, what is raised for a file that holds none, and what to do then, are those of a
+    kind of key; a subclass says its own.
+    """
+
+    whose: ClassVar[str] = "a signing"
+    fault: ClassVar[type[SledwardenError]] = SledwardenError
+    advice: ClassVar[str] = "It is left as it is: name another file, or move it away."
 
     def __init__(self, private: bytes) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # 33 ms to import
@@ -29,26 +38,26 @@ class SigningKey:
         self.public = self._private.public_key().public_bytes_raw()
 
     @classmethod
-    def load(cls, path: Path, whose: str) -> SigningKey | None:
-        """The key in a file, None where there is none; raises SledwardenError for anything else."""
+    def load(cls, path: Path) -> Self | None:
+        """The key in a file, None where there is none; raises `fault` for anything else."""
         try:
-            octets = files.whole(path, f"{whose} key", files.KEY_BYTES)
+            octets = files.whole(path, f"{cls.whose} key", files.KEY_BYTES, cls.fault)
         except FileNotFoundError:
             return None
         except OSError as fault:
-            raise SledwardenError(str(path), f"can't be read: {fault.strerror}.") from fault
+            raise cls.fault(str(path), f"can't be read: {fault.strerror}.") from fault
         text = octets.decode("ascii", errors="replace").strip()
         if not re.fullmatch("[0-9a-f]{64}", text):
-            raise SledwardenError(
+            raise cls.fault(
                 str(path),
                 "is no key: must be 64 hex digits, the private half of an Ed25519 key.",
-                "It is left as it is: name another file, or move it away.",
+                cls.advice,
             )
         return cls(bytes.fromhex(text))
 
     @classmethod
-    def make(cls, path: Path) -> SigningKey:
-        """A new key in a new file with mode 0600; raises SledwardenError where it can't be."""
+    def make(cls, path: Path) -> Self:
+        """A new key in a new file with mode 0600; raises `fault` where it can't be."""
         private = os.urandom(KEY_BYTES)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +65,7 @@ class SigningKey:
             with open(descriptor, "wb") as file:
                 file.write(private.hex().encode() + b"\n")
         except OSError as fault:
-            raise SledwardenError(str(path), f"can't be made: {fault.strerror}.") from fault
+            raise cls.fault(str(path), f"can't be made: {fault.strerror}.") from fault
         return cls(private)
 
     def sign(self, octets: bytes) -> bytes:

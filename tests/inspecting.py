@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from host_tools.inspection import checks
-from host_tools.inspection.sheet import CheckResult, RowResult, Sheet, State
+from host_tools.inspection.sheet import Sheet
+from host_tools.inspection.states import CheckResult, RowResult, State
 
 GOOD = {
     "snowmobile": {

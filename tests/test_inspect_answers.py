@@ -9,7 +9,7 @@ import pytest
 
 from host_tools.inspection.answers import Answer, AnswerError, Days, days, parse, skipped
 from host_tools.inspection.conditions import Bound, Condition, ConditionError, Day, Words, wanted
-from host_tools.inspection.sheet import State, judge
+from host_tools.inspection.states import State, judge
 
 
 def fault(text: str, kind: str, **more: object) -> str:

@@ -14,7 +14,8 @@ from host_tools.inspection import checks, progress
 from host_tools.inspection.answers import AnswerError, skipped
 from host_tools.inspection.checks import Inspection
 from host_tools.inspection.progress import Kept
-from host_tools.inspection.sheet import Sheet, State
+from host_tools.inspection.sheet import Sheet
+from host_tools.inspection.states import State
 
 SLED, CAR = "snowmobile", "motor_vehicle"
 

@@ -10,7 +10,8 @@ from inspecting import row, sheet_of, states
 
 from host_tools.inspection import checks
 from host_tools.inspection.conditions import Bound
-from host_tools.inspection.sheet import Sheet, State
+from host_tools.inspection.sheet import Sheet
+from host_tools.inspection.states import State
 
 SLED, LSV, CAR = "snowmobile", "low_speed_vehicle", "motor_vehicle"
 T = "Trans 305."

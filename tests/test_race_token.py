@@ -190,10 +190,10 @@ def test_a_token_for_one_sled_is_for_no_other() -> None:
 
 def test_a_key_is_kept_for_its_owner_alone_and_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "organizer.key"
-    assert SigningKey.load(path, "the organizer's") is None
+    assert SigningKey.load(path) is None
     made = SigningKey.make(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    again = SigningKey.load(path, "the organizer's")
+    again = SigningKey.load(path)
     assert again is not None
     assert again.public == made.public
     before = path.read_bytes()
@@ -206,7 +206,7 @@ def test_a_file_that_is_no_key_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "organizer.key"
     path.write_text("hello")
     with pytest.raises(SledwardenError, match="is no key: must be 64 hex digits"):
-        SigningKey.load(path, "the organizer's")
+        SigningKey.load(path)
     assert path.read_text() == "hello"
 
 

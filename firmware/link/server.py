@@ -24,8 +24,8 @@ from firmware.link.handling import ROOM_FOR_NAMES, Handler, Name, Offset, Way, t
 from firmware.link.intake import STAGING, Intake, IntakeError
 from firmware.link.service import Service, Write, shortened
 from firmware.link.shelf import Shelf
-from firmware.port.hosts import KEY_BYTES, SIGNATURE_BYTES
 from firmware.port.messages import GROUP, PACKED_BYTES, Command
+from firmware.signing import KEY_BYTES, SIGNATURE_BYTES
 
 BUFFERS = 8
 """How many requests a client may have under way: they wait in the line's own buffers."""

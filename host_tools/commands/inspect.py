@@ -28,8 +28,9 @@ from host_tools.inspection.measuring import LIVE, Taken, measure
 from host_tools.inspection.paper import page
 from host_tools.inspection.progress import Kept
 from host_tools.inspection.results import as_object, csv_text, json_text
-from host_tools.inspection.sheet import Sheet, State
+from host_tools.inspection.sheet import Sheet
 from host_tools.inspection.signature import proof_of, signed
+from host_tools.inspection.states import State
 from host_tools.saving import saved
 
 Vehicle = Literal["snowmobile", "low_speed_vehicle", "motor_vehicle"]
@@ -252,7 +253,7 @@ def _state_of(sheet: Sheet, gauge: str) -> State:
 def _key(path: Path | None, out: Console) -> SigningKey:
     """The dealer's key; made where there is none, and said."""
     where = path or Path(typer.get_app_dir("sledwarden")) / "dealer.key"
-    key = SigningKey.load(where, "the dealer's")
+    key = SigningKey.load(where)
     if key is None:
         key = SigningKey.make(where)
         out.print(Text(f"a new key signs from now on: {where} ({words_of(key.public)})"))

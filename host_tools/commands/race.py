@@ -80,7 +80,7 @@ def token(
         unit=unit,
     )
     where = key or Path(typer.get_app_dir("sledwarden")) / "organizer.key"
-    signing = SigningKey.load(where, "an organizer's")
+    signing = SigningKey.load(where)
     if signing is None:
         issue(wanted, SigningKey(bytes(32)))  # what is asked for is right, before a key is made
         signing = SigningKey.make(where)

@@ -16,7 +16,8 @@ from host_tools.inspection.answers import AnswerError, skipped
 from host_tools.inspection.checks import Check, Question
 from host_tools.inspection.limits import limit_words
 from host_tools.inspection.results import VERDICTS
-from host_tools.inspection.sheet import RowResult, Sheet, State
+from host_tools.inspection.sheet import Sheet
+from host_tools.inspection.states import RowResult, State
 
 Ask = Callable[[str], str]
 Measure = Callable[[str], list[tuple[str, str, str]]]

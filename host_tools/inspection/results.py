@@ -12,7 +12,8 @@ from firmware import __version__
 from host_tools.inspection.checks import Check
 from host_tools.inspection.limits import limit_words
 from host_tools.inspection.progress import Kept
-from host_tools.inspection.sheet import CheckResult, RowResult, Sheet, State
+from host_tools.inspection.sheet import Sheet
+from host_tools.inspection.states import CheckResult, RowResult, State
 
 VERDICTS = {
     State.PASS: "passed",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from firmware.law import Clause
 from host_tools.inspection.answers import Answer, AnswerError, Days
 from host_tools.inspection.checks import MADE, Check, Inspection, Question
 from host_tools.inspection.conditions import Bound, Condition, Day, Words, meets
 from host_tools.inspection.limits import limit_words, said
+from host_tools.inspection.states import WORST, CheckResult, RowResult, State, judge
 
 MADE_ON = Question(
     item="made_on",
@@ -22,48 +22,6 @@ MADE_ON = Question(
     type="date",
     hint="As the plate says: 1994-05, 1994-05-07. Skip it where nobody knows.",
 )
-
-
-class State(StrEnum):
-    """What a check or a paragraph came to."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    UNSURE = "unsure"
-    SKIPPED = "skipped"
-    OPEN = "open"
-    EXEMPT = "exempt"
-    NOT_APPLICABLE = "not applicable"
-    NOTE = "note"
-
-
-_WORST = (State.FAIL, State.OPEN, State.SKIPPED, State.UNSURE, State.PASS)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One check: what it came to and why; `needs` is the item that must be answered first.
-
-    `limit` is what it must be, in words, and `taken` how a reading was taken that counts.
-    """
-
-    check: Check
-    state: State
-    why: str = ""
-    answer: Answer | None = None
-    needs: str = ""
-    limit: str = ""
-    taken: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RowResult:
-    """One paragraph with its checks."""
-
-    clause: Clause
-    state: State
-    why: str
-    checks: tuple[CheckResult, ...]
 
 
 @dataclass(slots=True)
@@ -126,7 +84,7 @@ class Sheet:
     def verdict(self) -> State:
         """What the whole comes to: the worst of its paragraphs."""
         states = {row.state for row in self.rows()}
-        return next((one for one in _WORST if one in states), State.PASS)
+        return next((one for one in WORST if one in states), State.PASS)
 
     @property
     def made(self) -> Days | None:
@@ -151,7 +109,7 @@ class Sheet:
         if not judged:
             why = "; ".join(dict.fromkeys(one.why for one in real))
             return RowResult(clause, State.NOT_APPLICABLE, why, results)
-        state = next(one for one in _WORST if any(_counts(result, one) for result in judged))
+        state = next(one for one in WORST if any(_counts(result, one) for result in judged))
         whys = dict.fromkeys(one.why for one in judged if one.state is state and one.why)
         return RowResult(clause, state, "; ".join(whys), results)
 
@@ -301,21 +259,6 @@ class Sheet:
                 for day in check.days:
                     if day.is_met(days) is None:
                         raise AnswerError(f"{text}: the day matters: {_made_words([day])}?")
-
-
-def judge(wants: Bound, value: float, error: float, limit: float, tolerance_pct: float) -> State:
-    """What a figure comes to: kept or not beyond its error and beyond the tolerance.
-
-    A tolerance in per cent is allowed for sure as a share of the limit; whether it means points is
-    not said, so between the two it is unsure.
-    """
-    sure = limit * (1.0 - tolerance_pct / 100.0) if tolerance_pct else limit
-    most = limit - tolerance_pct if tolerance_pct else limit
-    if all(wants.keeps(value + off, sure) for off in (-error, error)):
-        return State.PASS
-    if any(wants.keeps(value + off, most) for off in (-error, 0.0, error)):
-        return State.UNSURE
-    return State.FAIL
 
 
 def _counts(result: CheckResult, state: State) -> bool:
