@@ -110,3 +110,18 @@ def test_a_crossing_is_so_far_ahead_on_the_course_and_so_far_aside() -> None:
     assert behind.ahead_m == pytest.approx(-metres(100.0), abs=0.05)
     (standing,) = roads.crossings(HOME, None, 50.0)
     assert standing.ahead_m is None
+
+
+def test_the_chord_of_a_bent_road_is_no_road() -> None:
+    corners = [east_of(-1000.0, 0.0), east_of(0.0, 1000.0), east_of(1000.0, 0.0)]
+    bent = Feature("road", "bent", "", "line", (tuple((lon, lat) for lat, lon in corners),))
+    roads = roads_of(bent)
+    assert roads.near(HOME, 5.0) == []
+    (found,) = roads.near(east_of(-500.0, 500.0), 5.0)
+    assert found.course_deg == pytest.approx(45.0, abs=0.2)
+
+
+def test_a_road_of_one_point_is_that_point() -> None:
+    roads = roads_of(point("road", HOME))
+    assert [one.distance_m for one in roads.near(HOME, 0.0)] == [0.0]
+    assert roads.near(east_of(25.0), 0.0) == []
