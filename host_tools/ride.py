@@ -18,6 +18,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from firmware.alerts import OVER, TABLE
+from firmware.circles import Circle
 from firmware.findings import Alert, Anchor, Event, Finding, Verdict
 from firmware.journal.record import Start
 from firmware.journal.redating import Anchors, Dated
@@ -144,6 +145,7 @@ class Leg:
     `offset_s` is where it begins on the ride's own axis, on which boots follow one another.
     `strips` holds the changes of each state, `unknowns` for each clause those of why it can't be
     watched, empty while it is. `anchors` say whose date it was, and date what came before them.
+    `circles` are the privacy circles of its configuration.
     `is_judged_again` says that what held is not the journal's word but that of the judging core.
     """
 
@@ -167,6 +169,7 @@ class Leg:
     difference: str = ""
     is_judged_again: bool = False
     notes: list[str] = field(default_factory=list)
+    circles: tuple[Circle, ...] = ()
     _stretched: tuple[int, list[tuple[int, int]]] | None = None
     _dates: tuple[int, Anchors] | None = None
 

@@ -17,6 +17,7 @@ import msgspec
 import typer
 
 from firmware import monitor
+from firmware.circles import circles
 from firmware.config import Config
 from firmware.errors import ConfigError, JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Margin, Standing
@@ -40,7 +41,7 @@ from firmware.monitor import Monitor
 from firmware.readings import Fix, Reading, Surroundings, Value
 from firmware.sources.drive import every_sensor
 from firmware.units import mph
-from host_tools import replaying
+from host_tools import redacting, replaying
 from host_tools.journal_paths import Source, head_of
 from host_tools.journals import Comparison, config_of, laws_in
 from host_tools.progress import shown
@@ -153,7 +154,13 @@ def _begun(first: _Part) -> Leg:
             f"The boot's beginning is not here: it starts with segment {first.start.segment}. "
             "Limits are told as far as its readings give them."
         )
-    return Leg(first.start, ZoneInfo(config.unit.time_zone), clauses, notes=notes)
+    return Leg(
+        first.start,
+        ZoneInfo(config.unit.time_zone),
+        clauses,
+        notes=notes,
+        circles=circles(config.privacy.circles),
+    )
 
 
 def _parts(places: list[Place], troubles: list[str]) -> Iterator[_Part]:
@@ -413,13 +420,29 @@ def _missing(segments: int) -> str:
     return "a segment is missing" if segments == 1 else f"{segments} segments are missing"
 
 
-def read_shown(sources: list[Source], *, judges_again: bool = False) -> Ride:
-    """The ride of these journals, with progress where a person looks on."""
+def read_shown(
+    sources: list[Source],
+    *,
+    judges_again: bool = False,
+    shows_all: bool = False,
+    grid_m: float | None = None,
+) -> Ride:
+    """The ride of these journals, with progress where a person looks on.
+
+    What lies inside its privacy circles is left out unless `shows_all`, and places are to `grid_m`
+    metres where that is given; either is said.
+    """
     sizes = [one.path.stat().st_size for source in sources for one in source.places]
     done = accumulate(sizes, initial=0)
     places = [one for source in sources for one in source.places]
     counted = shown(zip(done, places, strict=False), "reading", sum(sizes))
-    return read_ride(sources, counted, judges_again=judges_again)
+    ride = read_ride(sources, counted, judges_again=judges_again)
+    said = [] if shows_all else [redacting.hide(ride)]
+    if grid_m is not None:
+        said.append(redacting.coarsen(ride, grid_m))
+    for words in filter(None, said):
+        typer.echo(words, err=True)
+    return ride
 
 
 def say_redated(ride: Ride) -> None:

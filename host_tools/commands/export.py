@@ -49,16 +49,25 @@ def export(
             help="Judge the ride again instead of taking what held from the journal.",
         ),
     ] = False,
+    coarsen: Annotated[
+        float | None,
+        typer.Option(min=10, max=100_000, metavar="METRES", help="Tell places no finer than that."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Also what lies inside the privacy circles.")
+    ] = False,
 ) -> None:
     """Writes a ride for other tools: its track, speeds, limits, findings and events.
 
     For example: [bold]sledwarden export demo-ride/journal --to gpx -o ride.gpx[/bold]
 
     Findings and events are waypoints, features or rows. It writes the whole file or none. What was
-    recorded before the date was known is dated by the unit's own later word, and marked.
+    recorded before the date was known is dated by the unit's own later word, and marked. Nothing is
+    told of what lies inside the circles of [privacy]; such a copy, and a coarse one, says that it
+    is no evidence.
     """
     write = writer_of(to)
-    ride = read_shown(find(paths), judges_again=judge_again)
+    ride = read_shown(find(paths), judges_again=judge_again, shows_all=everything, grid_m=coarsen)
     if to in NEED_PLACES and not ride.fixes:
         raise SledwardenError(
             str(paths[0]),

@@ -38,6 +38,9 @@ def report(
             help="Judge the ride again instead of taking what held from the journal.",
         ),
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Also what lies inside the privacy circles.")
+    ] = False,
 ) -> None:
     """Makes one page of a ride: map, speed against limit, findings with their clauses.
 
@@ -45,11 +48,12 @@ def report(
 
     The page opens in any browser without a network and prints to A4 or Letter. It says what
     sledwarden verify says of the journal, and what was not watched. What was recorded before the
-    date was known is dated by the unit's own later word, and marked.
+    date was known is dated by the unit's own later word, and marked. Nothing is told of what lies
+    inside the circles of [privacy]; a page that leaves something out says that it is no evidence.
     """
     given = None if key is None else load_key(key)
     sources = find(paths)
-    ride = read_shown(sources, judges_again=judge_again)
+    ride = read_shown(sources, judges_again=judge_again, shows_all=everything)
     proofs = list(proved(sources, given))
     with saved(out, is_forced=force) as beside:
         beside.write_text(page.filled(ride, proofs), encoding="utf-8")

@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from firmware.findings import Margin
+from host_tools.redacting import MARK
 from host_tools.ride import Exceedance, Leg, Ride, Stood
 
 STANDING = {
@@ -30,7 +31,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table: a fix, a change of a verdict (`finding`) or an exceedance (`event`).
+    """A line of a table: a fix, a change of a verdict (`finding`) or an exceedance (`event`); or a
+    `note` that something was left out.
 
     `ride_s` counts from the start of the first boot, boots following one another. `is_redated` says
     that a later anchor gives the date `t`: the record itself has none, or the battery clock's. What
@@ -90,7 +92,11 @@ def clean(text: str) -> str:
 
 
 def rows(ride: Ride) -> Iterator[Row]:
-    """Fixes, findings and events in the order in which they came."""
+    """Fixes, findings and events in the order in which they came; before them, what a copy with
+    something left out says of itself."""
+    for leg in ride.legs[:1]:
+        if MARK in ride.unit:
+            yield Row("note", None, 0.0, leg.start.boot, why=MARK)
     for leg in ride.legs:
         parts = (_fixes(leg), map(_finding, leg.stood()), map(_event, leg.exceedances()))
         yield from heapq.merge(*parts, key=lambda row: row.ride_s)
@@ -98,7 +104,7 @@ def rows(ride: Ride) -> Iterator[Row]:
 
 def marks(ride: Ride) -> Iterator[Row]:
     """The findings and events alone."""
-    return (row for row in rows(ride) if row.record != "fix")
+    return (row for row in rows(ride) if row.record not in ("fix", "note"))
 
 
 def lines(leg: Leg) -> Iterator[Line]:
