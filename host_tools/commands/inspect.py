@@ -124,7 +124,7 @@ def inspect(
     if answers is None:
         _guide(kept, sheet, beside, feed, told)
     signing = _key(key, told)
-    _write(kept, sheet, output, signing, json, told)
+    _write(kept, sheet, output, signing, json, told, is_told=answers is None)
     if sheet.verdict is not State.OPEN:
         beside.unlink(missing_ok=True)
     else:
@@ -262,9 +262,17 @@ def _key(path: Path | None, out: Console) -> SigningKey:
 
 
 def _write(
-    kept: Kept, sheet: Sheet, output: Path, key: SigningKey, json: bool, out: Console
+    kept: Kept,
+    sheet: Sheet,
+    output: Path,
+    key: SigningKey,
+    json: bool,
+    out: Console,
+    *,
+    is_told: bool,
 ) -> None:
-    """Writes the three files; the page names the digests of the other two."""
+    """Writes the three files; the page names the digests of the other two. `is_told` says that the
+    person has just seen what it came to."""
     results = as_object(kept, sheet, Clock().system_utc())
     texts = {
         output.with_suffix(".json"): json_text(results).encode(),
@@ -277,7 +285,7 @@ def _write(
             beside.write_bytes(octets)
     if json:
         sys.stdout.write(json_text(results))
-    else:
+    elif not is_told:
         tell(out, sheet)
     out.print(Text(f"{output}, {', '.join(digests)}; signed by {words_of(key.public)}"))
 

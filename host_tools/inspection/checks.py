@@ -89,11 +89,11 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class Check(Question, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A question of one paragraph, with the limit that its answer must keep.
 
-    `made` and `only_if` say when it is asked at all, `vehicles` of which. `reading` says how a
-    reading must have been taken to count. Of the checks with one `either` in a paragraph one that
-    is kept suffices. `tolerance_pct` is allowed by `tolerance_of`. `figure_of` is the
-    paragraph that has the figure, where it is another; `ours` says that it is a choice that the law
-    leaves open.
+    `made` and `only_if` say when it is asked at all, `vehicles` of which. Where `unsure_if` holds
+    it accuses of nothing, and `unsure_why` says why. `reading` says how a reading must have been
+    taken to count. Of the checks with one `either` in a paragraph one that is kept suffices.
+    `tolerance_pct` is allowed by `tolerance_of`. `figure_of` is the paragraph that has the figure,
+    where it is another; `ours` says that it is a choice that the law leaves open.
     """
 
     of: str
@@ -102,6 +102,8 @@ class Check(Question, frozen=True, forbid_unknown_fields=True, kw_only=True):
     either: str = ""
     made: tuple[str, ...] = ()
     only_if: tuple[str, ...] = ()
+    unsure_if: tuple[str, ...] = ()
+    unsure_why: str = ""
     reading: tuple[str, ...] = ()
     reading_why: str = ""
     tolerance_pct: float = 0.0
@@ -129,6 +131,11 @@ class Check(Question, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def conditions(self) -> tuple[Condition, ...]:
         return tuple(map(Condition.read, self.only_if))
+
+    @property
+    def doubts(self) -> tuple[Condition, ...]:
+        """Where a check that is not kept is unsure."""
+        return tuple(map(Condition.read, self.unsure_if))
 
     @property
     def taken(self) -> tuple[Condition, ...]:
@@ -238,7 +245,7 @@ def _faults_of(one: Question, pack: law.Law) -> Iterable[str]:
         if one.valid:
             wanted(one.valid)
         if isinstance(one, Check):
-            _ = one.wants, one.days, one.conditions, one.taken
+            _ = one.wants, one.days, one.conditions, one.doubts, one.taken
     except ConditionError as fault:
         yield f"{fault}."
         return
@@ -275,6 +282,6 @@ def _needed(one: Question) -> Iterable[str]:
         wants = one.wants
         if isinstance(wants, Bound) and wants.of:
             yield wants.of
-        yield from (condition.item for condition in (*one.conditions, *one.taken))
+        yield from (condition.item for condition in (*one.conditions, *one.doubts, *one.taken))
     except ConditionError:
         return

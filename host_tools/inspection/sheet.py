@@ -155,7 +155,10 @@ class Sheet:
             return CheckResult(check, State.OPEN, "not answered yet", needs=check.item)
         if answer.is_skipped:
             return CheckResult(check, State.SKIPPED, f"skipped: {answer.reason}", answer)
-        return replace(self.judged(check, answer), taken=self._taken(check))
+        result = replace(self.judged(check, answer), taken=self._taken(check))
+        if result.state is State.FAIL and any(one.is_met(self.answers) for one in check.doubts):
+            return replace(result, state=State.UNSURE, why=f"{result.why}; {check.unsure_why}")
+        return result
 
     def _taken(self, check: Check) -> str:
         """How the reading was taken: `2015, 2480 rpm`."""
