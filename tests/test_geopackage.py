@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Callable
 
 import pytest
 import shapely
@@ -127,3 +129,30 @@ def test_a_changed_blob_is_refused_or_read_and_nothing_else(
         return
     assert shape in ("point", "line", "polygon")
     assert all(-180 <= lon <= 180 and -90 <= lat <= 90 for part in parts for lon, lat in part)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda blob: blob,
+        lambda blob: blob[:-8],
+        lambda blob: blob + b"\0",
+        lambda blob: blob[:25] + struct.pack("<d", math.nan) + blob[33:],
+        lambda blob: blob[:25] + struct.pack("<d", 181.0) + blob[33:],
+        lambda blob: blob[:25] + struct.pack("<d", -88.5) + blob[33:],
+        lambda blob: blob[:17],
+        lambda blob: blob[:17] + struct.pack("<I", 3) + blob[21 : 21 + 4 + 48],
+    ],
+)
+def test_one_plain_ring_is_read_as_the_walk_reads_it(spoil: Callable[[bytes], bytes]) -> None:
+    wkb = shapely.to_wkb(shapely.box(-88.0, 44.0, -87.0, 45.0), byte_order=1)
+    plain = spoil(b"GP\0\x01" + struct.pack("<i", 4326) + wkb)
+    # The same with an envelope, which takes the longer way.
+    walked = b"GP\0\x03" + plain[4:8] + bytes(32) + plain[8:]
+    told = []
+    for blob in (plain, walked):
+        try:
+            told.append(decode(blob))
+        except ValueError as fault:
+            told.append(str(fault))
+    assert told[0] == told[1]

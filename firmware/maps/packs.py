@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -96,10 +96,12 @@ _BOXES = """
 """
 # The length of a blob is told without reading it.
 _FEATURE = """
-    SELECT CASE WHEN length(geom) <= ? THEN geom ELSE length(geom) END, kind, id, name, confidence,
-        {attributes}
-    FROM features WHERE fid = ?
+    SELECT fid, CASE WHEN length(geom) <= {most} THEN geom ELSE length(geom) END, kind, id, name,
+        confidence, {attributes}
+    FROM features WHERE fid IN ({fids}) ORDER BY fid
 """
+_AT_ONCE = 100  # features in one question
+_MARKS = ",".join("?" * _AT_ONCE)
 _WHOLE = "SELECT geom FROM features WHERE fid = ?"
 _PIECE = """
     SELECT geom FROM pieces
@@ -186,14 +188,12 @@ class Pack:
         what is struck, and what is not near after all, is left out. Raises ZoneError."""
         found = []
         try:
-            for fid, is_wide in sorted({(hit.fid, hit.is_wide) for hit in hits}):
-                row = self._connection.execute(self._ask, (PIECED_BYTES, fid)).fetchone()
-                if row is None:
-                    raise ZoneError(f"{self.path}: feature {fid}", "is not there.", REBUILD)
-                blob, kind, ident, name, confidence, attributes = row
+            is_wide = {hit.fid: hit.is_wide for hit in hits}
+            for row in self._rows(sorted(is_wide)):
+                fid, blob, kind, ident, name, confidence, attributes = row
                 if confidence == STRUCK:
                     continue
-                if is_wide or isinstance(blob, int):
+                if is_wide[fid] or isinstance(blob, int):
                     blob = self._piece(fid, lat_deg, lon_deg, radius_m)
                     if blob is None:
                         continue
@@ -201,6 +201,17 @@ class Pack:
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return found
+
+    def _rows(self, fids: list[int]) -> Iterator[tuple[Any, ...]]:
+        """The rows of these numbers, a hundred at a time; raises ZoneError where one lacks."""
+        for start in range(0, len(fids), _AT_ONCE):
+            some = fids[start : start + _AT_ONCE]
+            full = some + some[-1:] * (_AT_ONCE - len(some))  # one question, so one that is kept
+            rows = self._connection.execute(self._ask, full).fetchall()
+            if len(rows) < len(some):
+                (fid, *_) = sorted(set(some) - {row[0] for row in rows})
+                raise ZoneError(f"{self.path}: feature {fid}", "is not there.", REBUILD)
+            yield from rows
 
     def claims(self, kind: str, ident: str) -> bool:
         """Whether the pack has a feature of this kind and id anywhere, or strikes it.
@@ -259,7 +270,7 @@ class Pack:
         tables = {row[0] for row in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         columns = {row[1] for row in ask("SELECT * FROM pragma_table_info('features')")}
         told = ATTRIBUTES if ATTRIBUTES in columns else "NULL"
-        self._ask = _FEATURE.format(attributes=told)
+        self._ask = _FEATURE.format(attributes=told, most=PIECED_BYTES, fids=_MARKS)
         self._has_pieces = "pieces" in tables
         if not tables.issuperset(
             {"features", "rtree_features_geom", "gpkg_geometry_columns"}
@@ -347,10 +358,7 @@ def surroundings(
     Where more than `at_most` features lie within the radius, it shrinks to what they fill, and
     never below `LEAST_M`; the answer says how far it reaches.
     """
-    near = [pack.near(lat_deg, lon_deg, radius_m) for pack in packs]
-    if at_most is not None and sum(map(len, near)) > at_most:
-        gaps = sorted(hit.gap_m for found in near for hit in found)
-        radius_m = min(radius_m, max(gaps[at_most], LEAST_M))
+    near, radius_m = _hits(packs, lat_deg, lon_deg, radius_m, at_most)
     merged: dict[tuple[str, str], tuple[int, Feature]] = {}
     for number, (pack, found) in enumerate(zip(packs, near, strict=True)):
         hits = [hit for hit in found if hit.gap_m <= radius_m]
@@ -363,6 +371,21 @@ def surroundings(
     )
     names, dates = tuple(pack.name for pack in packs), tuple(pack.dated for pack in packs)
     return Surroundings(lat_deg, lon_deg, radius_m, features, names, dates)
+
+
+def _hits(
+    packs: Sequence[Pack], lat_deg: float, lon_deg: float, radius_m: float, at_most: int | None
+) -> tuple[list[list[Hit]], float]:
+    """What may be near, of each pack, and how far was looked."""
+    if at_most is not None and radius_m > LEAST_M:
+        near = [pack.near(lat_deg, lon_deg, LEAST_M) for pack in packs]
+        if sum(map(len, near)) > at_most:  # a town: what lies further need not even be counted
+            return near, LEAST_M
+    near = [pack.near(lat_deg, lon_deg, radius_m) for pack in packs]
+    if at_most is not None and sum(map(len, near)) > at_most:
+        gaps = sorted(hit.gap_m for found in near for hit in found)
+        radius_m = min(radius_m, max(gaps[at_most], LEAST_M))
+    return near, radius_m
 
 
 def again_m(around: Surroundings) -> float:
