@@ -109,7 +109,7 @@ def pieces_of(blob: bytes) -> Iterator[Piece]:
 
 def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
     west, south, east, north = tile
-    near = _flat(shapely.intersection(shape, _around(tile)), shape)
+    near = _flat(_clipped(shape, _around(tile)), shape)
     if near is None:
         return
     side = max(east - west, north - south)
@@ -127,6 +127,15 @@ def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
     for low, high in pairwise(ys):
         for left, right in pairwise(xs):
             yield from _cut(near, (left, low, right, high))
+
+
+def _clipped(shape: BaseGeometry, around: BaseGeometry) -> BaseGeometry:
+    """What lies in a box, the quick way where that comes out clean; or in two at the date line."""
+    if shapely.get_parts(around).size == 1:
+        quick = shapely.clip_by_rect(shape, *shapely.bounds(around))
+        if shapely.is_valid(quick):
+            return quick
+    return shapely.intersection(shape, around)
 
 
 def _around(tile: Box) -> BaseGeometry:
