@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from firmware.errors import JournalError
 from firmware.journal import ledger, stored
-from firmware.journal.folder import LEDGER, Place
-from firmware.journal.ledger import Ledger, SegmentLine
+from firmware.journal.folder import LEDGER, Place, boot_name
+from firmware.journal.ledger import BootLine, Ledger, SegmentLine
 from firmware.journal.seal import Reason, SegmentReport, Verdict, fingerprint
 
 BY_LEDGER = "is encrypted: by its line in the ledger"
@@ -45,12 +46,20 @@ class Holding:
         line = self._line(place)
         if line is None or stored.form_of(place.path) != stored.LOCKED:
             return None
+        told = folder_of(line)
+        if place.boot_name not in ("", told):
+            reason = Reason(place.name, 0, f"was sealed in boot {told}")
+            return SegmentReport(place.name, Verdict.TAMPERED, line.records, 0, 0, (reason,))
         good = Verdict(line.verdict)
         what = f"{BY_LEDGER}, {line.count}: {line.verdict}"
         reasons = () if good is Verdict.WHOLE else (Reason(place.name, 0, what),)
         return SegmentReport(
             place.name, good, line.records, int(line.from_ns), int(line.to_ns), reasons
         )
+
+    def tells_of(self, place: Place) -> bool:
+        """Whether the segment has its line."""
+        return self._line(place) is not None
 
     def end_of(self, place: Place) -> str:
         line = self._line(place)
@@ -73,7 +82,7 @@ class Holding:
         known = {boot for boot, _ in (*here, *self._lines, *self._graves)}
         gone += [
             _not_here(
-                f"{line.boot:06d}-{line.boot_id[:8]}/{line.segment:06d}{stored.RAW}",
+                f"{folder_of(line)}/{line.segment:06d}{stored.RAW}",
                 f"line {line.count} of the ledger tells of its boot",
             )
             for line in self.ledger.boots()
@@ -100,6 +109,52 @@ def hold(folder: Path, public_key: str) -> Holding | None:
     """The ledger of a journal's folder, checked; None where there is none. Raises OSError."""
     path = folder / LEDGER
     return Holding(ledger.read(path, public_key)) if path.is_file() else None
+
+
+def beside(place: Place, held: Holding | None) -> str:
+    """How another form of a segment beside it differs from what the ledger tells of it, or from
+    the sealed bytes where no line tells of it yet; or nothing."""
+    raw = stored.raw_path(place.path)
+    for form in stored.FORMS:
+        path = raw.with_name(raw.name[: -len(stored.RAW)] + form)
+        if not place.boot_name or path == place.path or not path.is_file():
+            continue
+        try:
+            octets = stored.file_bytes(path)
+            if held is not None and held.tells_of(place):
+                fault = held.fault(place._replace(path=path), octets)
+            elif form == stored.LOCKED:
+                continue  # what it holds is told by the line that comes
+            else:
+                is_same = stored.sealed_bytes(octets, path) == stored.read(place.path)
+                fault = "" if is_same else "holds other bytes"
+        except (OSError, JournalError):
+            fault = "can't be read"
+        if fault:
+            return f"{path.name} beside it {fault}"
+    return ""
+
+
+def as_downloaded(where: Path, size: int, digest: str) -> list[SegmentReport]:
+    """What is wrong with a ledger of which an earlier download saw so many bytes with this SHA-256:
+    a line among the segments', or none."""
+    try:
+        content = (where / LEDGER).read_bytes()
+    except OSError:
+        content = b""
+    if len(content) < size:
+        what = f"has {len(content)} bytes, and had {size} when it was downloaded"
+        verdict = Verdict.INCOMPLETE
+    elif hashlib.sha256(content[:size]).hexdigest() != digest:
+        what, verdict = "does not begin as it did when it was downloaded", Verdict.TAMPERED
+    else:
+        return []
+    return [SegmentReport(LEDGER, verdict, 0, 0, 0, (Reason(LEDGER, 0, what),))]
+
+
+def folder_of(line: BootLine | SegmentLine) -> str:
+    """The name of the folder of a line's boot."""
+    return boot_name(line.boot, line.boot_id)
 
 
 def keys_words(told: Ledger) -> str:

@@ -23,7 +23,7 @@ from firmware.journal.record import FORMAT
 from firmware.journal.seal import Key, Reason, Report, SegmentReport, Verdict, fingerprint
 from firmware.journal.stored import Identity
 from host_tools.archive import UNIT_JSON, UnitFile
-from host_tools.holding import Holding, hold, keys_words
+from host_tools.holding import Holding, as_downloaded, beside, hold, keys_words
 from host_tools.journal_paths import Source, first_seal
 from host_tools.redated import Redated, redated
 from host_tools.replaying import iso
@@ -163,9 +163,14 @@ def verify(
     segments = _in_order(source, report.segments, newer)
     if source.is_all:
         segments += _not_here(source, known)
+    segments = _in_two_forms(source, segments, held)
     if held is not None:
         segments = _by_ledger(source, segments, held)
         notes += _ledger_notes(held)
+    elif source.is_all:
+        segments = [_without_ledger(one) for one in segments]
+    if source.is_all and known.ledger is not None:
+        segments += as_downloaded(source.where, known.ledger.bytes, known.ledger.sha256)
     segments = [_as_seen(source, one, known) for one in segments]
     if known.unit and report.unit and known.unit != report.unit:
         what = f"is of unit {report.unit}: this part of the archive is of {known.unit}"
@@ -303,6 +308,29 @@ def _held(source: Source, key: str) -> Holding | None:
         return hold(source.where, key) if source.where.is_dir() else None
     except OSError:
         return None
+
+
+def _in_two_forms(
+    source: Source, segments: list[SegmentReport], held: Holding | None
+) -> list[SegmentReport]:
+    """The segments, held against another form that stands beside one of them."""
+    by_name = {_name(place): place for place in source.places}
+    faults = [
+        beside(place, held) if (place := by_name.get(one.name)) is not None else ""
+        for one in segments
+    ]
+    return [
+        one.worse(Verdict.TAMPERED, fault) if fault else one
+        for one, fault in zip(segments, faults, strict=True)
+    ]
+
+
+def _without_ledger(one: SegmentReport) -> SegmentReport:
+    """A segment in a folder without a ledger: one that is stored must have a line."""
+    if stored.form_of(Path(one.name)) == stored.RAW:
+        return one
+    what = "is stored, and the ledger that must tell of it is not here"
+    return one.worse(Verdict.INCOMPLETE, what)
 
 
 def _by_ledger(source: Source, segments: list[SegmentReport], held: Holding) -> list[SegmentReport]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from firmware.journal.folder import LEDGER, Storage
 from firmware.journal.keeper import Keeper
 from firmware.journal.ledger import KeyLine
 from firmware.journal.seal import Key
+from host_tools.archive import UNIT_JSON, Seen, UnitFile
 from host_tools.cli import app
 
 RUNNER = CliRunner()
@@ -84,7 +86,57 @@ def test_the_oldest_that_is_gone_is_missed_without_a_ledger_too(journal: Path) -
     (journal / LEDGER).unlink()
     told = _told(journal)
     assert told["verdict"] == "incomplete"
-    assert _reasons(told) == [("000002", "the segments before it are missing")]
+    assert _reasons(told)[0] == ("000002", "the segments before it are missing")
+
+
+def test_a_stored_journal_whose_ledger_is_gone_is_incomplete(journal: Path) -> None:
+    (journal / LEDGER).unlink()
+    told = _told(journal)
+    assert told["verdict"] == "incomplete"
+    what = "is stored, and the ledger that must tell of it is not here"
+    assert _reasons(told) == [(f"{boot:06d}", what) for boot in (1, 2, 3)]
+
+
+def test_a_ledger_that_is_shorter_than_it_was_downloaded_is_rolled_back(journal: Path) -> None:
+    """Also where what is gone has the look of a power cut."""
+    content = (journal / LEDGER).read_bytes()
+    seen = Seen(len(content), hashlib.sha256(content).hexdigest())
+    known = UnitFile(START.unit, ledger=seen)
+    (journal / UNIT_JSON).write_bytes(msgspec.json.encode(known))
+    assert _told(journal)["verdict"] == "whole"
+    (journal / LEDGER).write_bytes(content[:-1])  # as if torn by a power cut
+    told = _told(journal)
+    assert told["verdict"] == "incomplete"
+    what = f"has {len(content) - 1} bytes, and had {len(content)} when it was downloaded"
+    assert ("ledger", what) in _reasons(told)
+    (journal / LEDGER).write_bytes(content.replace(b'"events":', b'"event5":', 1))
+    told = _told(journal)
+    assert told["verdict"] == "tampered"
+    assert ("ledger", "does not begin as it did when it was downloaded") in _reasons(told)
+
+
+def test_two_forms_of_a_segment_that_differ_are_told(journal: Path) -> None:
+    path = _file(journal, 2)
+    raw = stored.read(path)
+    path.with_name("000001.mcap").write_bytes(raw)
+    assert _told(journal)["verdict"] == "whole"  # as a power cut leaves it
+    path.write_bytes(stored.packed(raw[:-1]))
+    told = _told(journal)
+    assert told["verdict"] == "tampered"
+    what = "000001.mcap.zst beside it is not the file that the ledger tells of in line 2"
+    assert _reasons(told) == [("000002", what)]
+    (journal / LEDGER).write_bytes((journal / LEDGER).read_bytes().partition(b"\n")[0] + b"\n")
+    told = _told(journal)
+    assert ("000002", "000001.mcap.zst beside it holds other bytes") in _reasons(told)
+
+
+def test_a_boots_folder_has_the_name_that_was_sealed(journal: Path) -> None:
+    boot = folder.boots(journal)[1]
+    true = boot.name
+    boot.rename(boot.with_name("000002-00000000"))
+    told = _told(journal)
+    assert told["verdict"] == "tampered"
+    assert _reasons(told) == [("000002", f"was sealed in boot {true}")]
 
 
 def test_what_its_owner_deleted_is_not_missed(journal: Path) -> None:

@@ -45,6 +45,13 @@ class Place(NamedTuple):
         """What the segment's file was called when it was sealed: the same in every form of it."""
         return segment_name(self.name)
 
+    @property
+    def boot_name(self) -> str:
+        """The name of the boot's folder that it stands in; empty for a file elsewhere."""
+        home = Path(os.path.abspath(self.path)).parent.name
+        is_in_place = _BOOT.fullmatch(home) and stored.NAME.fullmatch(self.path.name)
+        return home if is_in_place else ""
+
     def is_followed_by(self, other: Place) -> bool:
         """Whether the other's numbers come next after this one's."""
         if self.boot == other.boot:

@@ -553,6 +553,9 @@ def _in_row(
     if place.boot and (seal.boot, seal.segment) != (place.boot, place.segment):
         fault = f"was sealed as segment {seal.segment} of boot {seal.boot}"
         return one.worse(Verdict.TAMPERED, fault)
+    home = folder.boot_name(seal.boot, seal.boot_id)
+    if place.boot_name not in ("", home):
+        return one.worse(Verdict.TAMPERED, f"was sealed in boot {home}")
     ended = before.digest if before is not None else ""
     is_deleted = told is not None and told.is_deleted(seal.previous)
     if seal.previous == ended or is_deleted or (before is None and not is_all):
