@@ -35,8 +35,8 @@ class Finding:
     `value`, `limit` and `error` are in `unit`; absent where the clause does not apply or can't be
     watched. `topic` says within a clause which alert this is about (a head lamp that is out and a
     zone that lies ahead are both `approaching` or `unsure` of their clauses). `is_fitted` is false
-    where it is unknown because no part for it was ever fitted: shown, but no alert. `away_ft` is how
-    far the thing is that it speaks of, or the edge ahead, where it speaks of a place.
+    where it is unknown because no part for it was ever fitted: shown, but no alert. `away_ft` is
+    how far the thing is that it speaks of, or the edge ahead, where it speaks of a place.
     """
 
     clause: str
