@@ -6,6 +6,7 @@ Nothing is decided here: this is where all parts are made and handed to each oth
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -262,6 +263,10 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
                 clock.release()
                 stage.start(unit.post, unit.stop, unit.is_idle, unit.fix_heard_s)
 
+        # Modules, laws and tables stay for ever: looked through again and again they would cost the
+        # judging thread 15 ms at a time, once a ride has filled the oldest generation.
+        gc.collect()
+        gc.freeze()
         why = unit.run(
             fitted.sources,
             journal=journal,
