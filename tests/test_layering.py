@@ -30,7 +30,8 @@ LAYERS: dict[str, tuple[int, str]] = {
         [
             f"firmware.{name}"
             for name in (
-                "circles", "parts", "sun", "lamps", "notify", "files", "signals", "leash", "outlet", "gps", "gps.*",
+                "circles", "parts", "sun", "lamps", "notify", "files", "signals", "leash",
+                "outlet", "gps", "gps.*",
                 "signing", "race_token",
                 "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
                 "buses", "buses.*",
@@ -91,8 +92,9 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before", "health", "hearing", "room", "ledger", "rekey", "keeper",
-    "open_segment", "writer", "reader", "listing", "redating",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before",
+    "health", "hearing", "room", "ledger", "rekey", "keeper", "open_segment", "writer", "reader",
+    "listing", "redating",
 )  # fmt: skip
 """Within the journal a file imports only what stands before it."""
 

@@ -65,7 +65,9 @@ def test_any_bytes_pass_through_it(octets: bytes) -> None:
     assert segment.scan(octets, is_trusting=True).chunks == []
 
 
-def test_the_last_seals_own_chunk_and_the_ending_count_though_no_seal_covers_them(content: bytes) -> None:
+def test_what_no_seal_covers_counts_too_the_last_ones_own_chunk_and_the_ending(
+    content: bytes,
+) -> None:
     last = segment.scan(content).seals[-1]
     for at in (*range(last.offset, last.end, 3), *range(last.end, len(content), 499)):
         changed = bytearray(content)
