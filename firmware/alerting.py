@@ -91,15 +91,26 @@ class Alerts:
     table: tuple[Row, ...] = TABLE
     _standing: dict[tuple[str, str], Standing] = field(default_factory=dict)
     _rows: dict[tuple[str, Verdict], list[Row]] = field(default_factory=dict)
+    _wanting: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for row in self.table:
             for verdict in row.verdicts:
                 self._rows.setdefault((row.topic, verdict), []).append(row)
 
-    def follow(self, findings: Mapping[str, Finding], at_s: float) -> list[Alert]:
-        """Brings the alerts up to the findings at `at_s`; the changes come clause by clause."""
+    def follow(
+        self, findings: Mapping[str, Finding], at_s: float, *, has_turned: bool = True
+    ) -> list[Alert]:
+        """Brings the alerts up to the findings at `at_s`; the changes come clause by clause.
+
+        `has_turned` is false where each finding has the verdict, the topic and the part that it had
+        at the last time.
+        """
+        if has_turned:
+            self._wanting = [one for one, finding in findings.items() if self._wants(finding)]
         changes: list[Alert] = []
+        if not self._standing and not self._wanting:
+            return changes  # as nearly always
         for key, one in list(self._standing.items()):
             finding = findings.get(one.finding.clause, one.finding)
             if (
@@ -108,11 +119,15 @@ class Alerts:
                 or finding.verdict not in one.row.verdicts
             ):
                 self._let_go(key, one, at_s, changes)
-        for finding in findings.values():
-            if finding.verdict is not Verdict.COMPLIANT and finding.is_fitted:
-                for row in self._rows.get((finding.topic, finding.verdict), ()):
-                    self._hold(row, finding, at_s, changes)
+        for clause in self._wanting:
+            finding = findings[clause]
+            for row in self._rows[finding.topic, finding.verdict]:
+                self._hold(row, finding, at_s, changes)
         return changes
+
+    def _wants(self, finding: Finding) -> bool:
+        """Whether any alert is raised on such a finding."""
+        return finding.is_fitted and (finding.topic, finding.verdict) in self._rows
 
     def _hold(self, row: Row, finding: Finding, at_s: float, changes: list[Alert]) -> None:
         """Raises or keeps up the alert that this finding wants."""

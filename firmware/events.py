@@ -34,9 +34,16 @@ class Events:
 
     _open: dict[str, _Open] = field(default_factory=dict)
 
-    def follow(self, findings: Mapping[str, Finding], at_s: float) -> list[Event]:
-        """The events that start, become sure or end at `at_s`."""
+    def follow(
+        self, findings: Mapping[str, Finding], at_s: float, *, has_turned: bool = True
+    ) -> list[Event]:
+        """The events that start, become sure or end at `at_s`. `has_turned` is false where each
+        finding has the verdict that it had at the last time."""
         changes: list[Event] = []
+        if not has_turned and len(self._open) < 2:
+            for lasting in list(self._open.values()):
+                changes += self._go_on(lasting, findings[lasting.event.clause], at_s)
+            return changes
         for clause, finding in findings.items():
             verdict = finding.verdict
             is_over = verdict is Verdict.VIOLATION or verdict is Verdict.UNSURE

@@ -8,7 +8,7 @@ instant, so that the same readings at the same instants always give the same fin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from firmware.alerting import Alerts
 from firmware.config import Config
 from firmware.config_parts import Ambient
+from firmware.duties import Duties
 from firmware.events import Events
 from firmware.findings import (
     Alert,
@@ -32,7 +33,6 @@ from firmware.findings import (
     Pull,
     Standing,
     ToneCue,
-    Verdict,
 )
 from firmware.law import Clause, Law, Limit
 from firmware.maps.zones import Nearby
@@ -58,20 +58,10 @@ from firmware.senses import Held, Senses, believed
 from firmware.sky import Sky
 from firmware.standing import Standings
 from firmware.territory import LAW, InTerritory, Territories
-from firmware.timekeeper import CONFLICT_S, Timekeeper
+from firmware.timekeeper import Timekeeper
 
 INFORMED = "informed"
 """The request by which the daemon tells on which day the notices were last shown."""
-
-JOURNAL = "journal"
-"""The one duty that is no clause: that the journal is kept."""
-
-
-CLOCK = "clock"
-"""The other one: that the battery clock and the satellites say the same; it raises no alert."""
-
-_KEPT = Finding(JOURNAL, Verdict.COMPLIANT, "kept", topic=JOURNAL)
-
 
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
@@ -92,11 +82,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Watched:
-    """A clause with its rule, what the rule remembers, and the finding that stands."""
+    """A clause with its rule, what that remembers and when it is due, and the finding."""
 
     clause: Clause
     rule: Rule
     memory: Any  # each rule knows its own memory's type
+    due_s: float = math.inf
     finding: Finding | None = None
 
 
@@ -123,7 +114,7 @@ class Monitor:
         all of them hold everywhere."""
         self._watched = [Watched(clause, rule, rule.begin()) for clause, rule in watched]
         self._by_channel = {
-            channel: [one for one in self._watched if channel in one.rule.channels]
+            channel: tuple(one for one in self._watched if channel in one.rule.channels)
             for channel in Channel
         }
         self._by_motion = [one for one in self._watched if MOTION in one.rule.channels]
@@ -157,9 +148,10 @@ class Monitor:
         self._skies = {one.offset_min: one for one in (sky, *other_skies)}
         self._darks = {offset: one.judge(None, 0.0) for offset, one in self._skies.items()}
         self.dark = self._darks[sky.offset_min]
-        self.findings: dict[str, Finding] = {}
-        self._duties: dict[str, Finding] = {}  # the same, the journal's and the clocks' after them
-        self._rtc_ahead_s: float | None = None
+        self._duties = Duties()
+        self.findings: Mapping[str, Finding] = self._duties.findings
+        self._rules_due_s = math.inf
+        self._is_rule_due_new = False
         self.next_due_s = -math.inf
 
     # Time and readings come in.
@@ -200,10 +192,7 @@ class Monitor:
     @property
     def is_watching(self) -> bool:
         """Whether speed is judged, or rightly is not: the steady watching light."""
-        return bool(self.findings) and not any(
-            one.topic in ("speed", LAW) and one.verdict is Verdict.UNKNOWN
-            for one in self.findings.values()
-        )
+        return self._duties.is_watching
 
     @property
     def held(self) -> Mapping[Channel, Held]:
@@ -241,7 +230,7 @@ class Monitor:
         touched += [one for one in self._watched if one.memory.due_s <= at_s]
         self._judge_all(touched, at_s, outcome)
 
-    def _take(self, reading: Reading, at_s: float, outcome: Outcome) -> list[Watched]:
+    def _take(self, reading: Reading, at_s: float, outcome: Outcome) -> Sequence[Watched]:
         """Takes a reading's word; returns the clauses that must be judged again."""
         value = reading.value
         if isinstance(value, (Press, Request)):
@@ -261,12 +250,13 @@ class Monitor:
             return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
         return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
 
-    def _replace(self, channel: Channel, held: Held, at_s: float) -> list[Watched]:
-        """Puts a new word in the place of the last; returns the clauses that look at it."""
+    def _replace(self, channel: Channel, held: Held, at_s: float) -> Sequence[Watched]:
+        """Puts a new word in the place of the last; returns the clauses that look at it, a tuple
+        where each is there once and in the order of the law, as nearly always."""
         was_moving = self.senses.is_moving
         self.senses.put(channel, held)
         self._is_pull_due = self._is_pull_due or channel in self._pull_channels
-        touched = list(self._by_channel[channel])
+        touched: list[Watched] = []
         if self.senses.is_moving is not was_moving:
             touched += self._by_motion
         has_stepped = False
@@ -290,7 +280,8 @@ class Monitor:
             self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
-        return touched
+        by_channel = self._by_channel[channel]
+        return [*by_channel, *touched] if touched else by_channel
 
     def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
         """Finds out whose law holds, and by whose civil time: returns the clauses that go by it."""
@@ -356,30 +347,32 @@ class Monitor:
 
     # Findings, alerts and events come out.
 
-    def _judge_all(self, touched: Iterable[Watched], at_s: float, outcome: Outcome) -> None:
+    def _judge_all(self, touched: Sequence[Watched], at_s: float, outcome: Outcome) -> None:
         """Judges these clauses, each once, in the order of the law, and what follows from them."""
         now: Snapshot | None = None
-        wanted = {id(one) for one in touched}
-        if wanted:
+        if touched:
             now = self._snapshot(at_s)
-            for watched in self._watched:
-                if id(watched) in wanted:
-                    self._judge(watched, now, outcome)
-        self._judge_duties()
+            for watched in touched if type(touched) is tuple else self._in_order(touched):
+                self._judge(watched, now, outcome)
+        duties = self._duties
+        duties.take_journal(self.held[Channel.JOURNAL].value)
+        duties.take_clocks(self.timekeeper.rtc_ahead_s)
         if self.territories is not None:
             self._tell_law(self.territories.finding(at_s), at_s, outcome)
-        for alert in self.alerts.follow(self._duties, at_s):
+        has_turned = duties.has_turned
+        for alert in self.alerts.follow(duties.all, at_s, has_turned=has_turned):
             outcome.alerts.append((at_s, alert))
-        for event in self.events.follow(self._duties, at_s):
+        for event in self.events.follow(duties.all, at_s, has_turned=has_turned):
             outcome.events.append((at_s, event))
         self._note(at_s, now, outcome)
+        duties.settle()
         if not self.notices.is_idle:
             self._inform(at_s, outcome)
         elif not self.pack_age.is_idle:
-            local = self.local(at_s)
-            today = None if local is None else local.date()
-            is_moving = False if self.is_standing else self.senses.is_moving
-            self.pack_age.follow(at_s, self.senses.surroundings, today, is_moving)
+            self._tell_pack_age(at_s)
+        if self._is_rule_due_new:
+            self._is_rule_due_new = False
+            self._rules_due_s = min([one.due_s for one in self._watched])
         self.next_due_s = min(
             self._sky_due_s(),
             self._turns_s,
@@ -390,28 +383,27 @@ class Monitor:
             self.pack_age.due_s(),
             self.senses.lapses_s(),
             math.inf if self.territories is None else self.territories.due_s(at_s),
-            *[one.memory.due_s for one in self._watched],
+            self._rules_due_s,
         )
 
-    def _judge_duties(self) -> None:
-        """Puts the duties that are no clauses after the findings: the journal's, and the conflict
-        of the two clocks once both were heard."""
-        self._duties[JOURNAL] = self._journal_duty()
-        ahead_s = self.timekeeper.rtc_ahead_s
-        if ahead_s is None or ahead_s == self._rtc_ahead_s:
-            return
-        self._rtc_ahead_s = ahead_s
-        is_apart = abs(ahead_s) > CONFLICT_S
-        verdict = Verdict.UNSURE if is_apart else Verdict.COMPLIANT
-        side = "ahead of" if ahead_s > 0 else "behind"
-        why = f"the battery clock is {abs(ahead_s):.0f} s {side} the satellites"
-        found = Finding(CLOCK, verdict, why, abs(ahead_s), CONFLICT_S, "s", topic=CLOCK)
-        self._duties[CLOCK] = found
+    def _in_order(self, touched: Iterable[Watched]) -> list[Watched]:
+        """Each of these once, in the order of the law."""
+        wanted = {id(one) for one in touched}
+        return [one for one in self._watched if id(one) in wanted]
+
+    def _tell_pack_age(self, at_s: float) -> None:
+        around = self.senses.surroundings
+        if isinstance(around, Missing) and not self.pack_age.words:
+            return  # nothing to tell of
+        local = self.local(at_s)
+        today = None if local is None else local.date()
+        is_moving = False if self.is_standing else self.senses.is_moving
+        self.pack_age.follow(at_s, around, today, is_moving)
 
     def _tell_law(self, finding: Finding, at_s: float, outcome: Outcome) -> None:
         """Puts whose law holds beside the findings; a change of it is told like one of them."""
         before = self.findings.get(LAW)
-        self.findings[LAW] = self._duties[LAW] = finding
+        self._duties.take(finding)
         if before is None or (before.verdict, before.why) != (finding.verdict, finding.why):
             outcome.findings.append((at_s, finding))
 
@@ -426,6 +418,7 @@ class Monitor:
                 outcome.notes.append((at_s, pull))
         standings = self._standings.follow(
             self.findings,
+            self._duties.changed,
             is_dark=self.dark.is_dark,
             tether=self.held[Channel.TETHER].value,
             engine=self.held[Channel.ENGINE].value,
@@ -446,9 +439,15 @@ class Monitor:
         outcome.notes += [(at_s, notice) for notice in told]
 
     def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
-        watched.memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
-        before = watched.finding
-        watched.finding = self.findings[finding.clause] = self._duties[finding.clause] = finding
+        memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
+        watched.memory = memory
+        if memory.due_s != watched.due_s:
+            watched.due_s = memory.due_s
+            self._is_rule_due_new = True
+        before, watched.finding = watched.finding, finding
+        if before is finding:
+            return
+        self._duties.take(finding)
         if before is None or before.verdict is not finding.verdict:
             outcome.findings.append((now.at_s, finding))
 
@@ -478,12 +477,6 @@ class Monitor:
         """Local civil time, daylight saving included; None while there is no date."""
         utc = self.timekeeper.utc(at_s)
         return None if utc is None else utc.astimezone(self.time_zone)
-
-    def _journal_duty(self) -> Finding:
-        disk = self.held[Channel.JOURNAL].value
-        if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
-            return Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)
-        return _KEPT
 
 
 def _with_limit(clause: Clause, config: Config) -> Clause:

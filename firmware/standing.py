@@ -7,8 +7,8 @@ is not watched: a report, which draws the limit beside the speed, needs both.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -33,10 +33,13 @@ class Standings:
     """Follows what holds."""
 
     _last: tuple[Any, ...] = ()
+    _heard: tuple[Any, ...] = ()
+    _said: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def follow(
         self,
         findings: Mapping[str, Finding],
+        changed: Iterable[Finding],
         *,
         is_dark: bool | None,
         tether: Value,
@@ -44,7 +47,27 @@ class Standings:
         fix: Fix | Missing,
         clock: str,
     ) -> list[Standing]:
-        """What holds now where that is not what held before; told once."""
+        """What holds now where that is not what held before; told once. `changed` are those of the
+        findings that may be others than at the last time."""
+        heard = (is_dark, tether, engine, _quality(fix), clock)
+        is_same = heard == self._heard
+        self._heard = heard
+        for one in changed:
+            said = _said(one)
+            if said != self._said.get(one.clause):
+                self._said[one.clause] = said
+                is_same = False
+        return [] if is_same else self._changed(findings, is_dark, tether, engine, fix, clock)
+
+    def _changed(
+        self,
+        findings: Mapping[str, Finding],
+        is_dark: bool | None,
+        tether: Value,
+        engine: Value,
+        fix: Fix | Missing,
+        clock: str,
+    ) -> list[Standing]:
         limit_mph: float | None = None
         clause = ""
         margin = Margin.FREE
@@ -85,6 +108,15 @@ class Standings:
             return []
         self._last = now
         return [Standing(*now)]
+
+
+def _said(finding: Finding) -> tuple[Any, ...]:
+    """All that is told of a finding here: while this is the same, so is what holds."""
+    verdict, limit, unit = finding.verdict, finding.limit, finding.unit
+    why = _ageless(finding.why) if verdict is Verdict.UNKNOWN else ""
+    is_speed = limit is not None and finding.value is not None and unit in MPH_OF
+    margin = _margin(finding) if is_speed else None
+    return verdict, finding.topic, limit, unit, finding.is_fitted, why, margin
 
 
 @lru_cache(maxsize=256)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from firmware.duties import JOURNAL
 from firmware.findings import Verdict
 from firmware.maps.zones import Near, Nearby
-from firmware.monitor import JOURNAL, Monitor
+from firmware.monitor import Monitor
 from firmware.readings import (
     Channel,
     Disk,

@@ -56,6 +56,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     # what is made of findings, and what findings need that no single rule owns
     "firmware.alerts": (4, "alerts"),
     "firmware.alerting": (4, "alerts"),
+    "firmware.duties": (4, "alerts"),
     "firmware.events": (4, "alerts"),
     "firmware.sky": (4, "alerts"),
     "firmware.standing": (4, "alerts"),
