@@ -60,6 +60,7 @@ class Proof:
     """What the seals of one journal prove, and whose word its key is.
 
     `redated` dates by name the segments that begin before the date was known, of those that hold.
+    `keys` are those that the ledger tells of, the first one first; none without a ledger.
     """
 
     where: Path
@@ -67,6 +68,7 @@ class Proof:
     trust: Trust
     notes: tuple[str, ...] = ()
     redated: dict[str, Redated] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
 
     @property
     def key_print(self) -> str:
@@ -187,6 +189,7 @@ def verify(
             for place in source.places
             if _name(place) in hold and stored.form_of(place.path) != stored.LOCKED
         ),
+        () if held is None else tuple(held.ledger.keys),
     )
 
 
@@ -226,6 +229,8 @@ def proof_object(proof: Proof) -> dict[str, Any]:
         one["unit"] = report.unit
     if report.public_key:
         one["key"] = {"fingerprint": proof.key_print, "trusted": str(proof.trust)}
+        if len(proof.keys) > 1:
+            one["key"]["all"] = [fingerprint(key) for key in proof.keys]
     one["segments"] = [
         _segment_object(segment, proof.redated.get(segment.name)) for segment in report.segments
     ]
@@ -237,10 +242,13 @@ def proof_object(proof: Proof) -> dict[str, Any]:
 
 def key_words(proof: Proof) -> str:
     """Which key was trusted and what that proves."""
+    made = "one key made all of it"
+    if len(proof.keys) > 1:
+        made = f"{len(proof.keys)} keys made it, each vouched for by the one before"
     said = {
         Trust.GIVEN: "the one that you gave.",
         Trust.ARCHIVE: "the one first seen for this unit in the archive.",
-        Trust.JOURNAL: "the journal's own: one key made all of it, but nothing here says whose.",
+        Trust.JOURNAL: f"the journal's own: {made}, but nothing here says whose.",
     }
     return f"Key {proof.key_print}, {said[proof.trust]}" if proof.key_print else "No key was found."
 

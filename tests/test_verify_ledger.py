@@ -254,6 +254,16 @@ def test_a_replaced_key_is_vouched_for_by_the_ledger(tmp_path: Path) -> None:
     writer.close()
     written(path, 30)
     _keep(path)
+    shown = RUNNER.invoke(app, ["verify", str(path)])
+    assert shown.exit_code == 0
+    assert (
+        f"Key {old.fingerprint}, the journal's own: 2 keys made it, each vouched for by the one "
+        "before, but nothing here says whose."
+    ) in shown.stdout
+    assert (
+        f"The unit's key was replaced: {old.fingerprint}, then {new.fingerprint}." in shown.stdout
+    )
+    assert _told(path)["key"]["all"] == [old.fingerprint, new.fingerprint]
     for key in (old, new):
         (tmp_path / "public").write_text(key.public)
         assert _told(path, "--key", tmp_path / "public")["verdict"] == "whole"
