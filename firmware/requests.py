@@ -176,7 +176,8 @@ class Requests:
     def due_s(self, at_s: float) -> float:
         """The next instant after `at_s` at which a prompt, a test or a mark ends."""
         ends = [self._prompt_ends_s, self._test_ends_s, self.marked.due_s()]
-        ends += [one.ends_s for one in self._on.values()]
+        if self._on:
+            ends += [one.ends_s for one in self._on.values()]
         return min((end for end in ends if end > at_s), default=math.inf)
 
     def pass_time(self, at_s: float) -> Effect:

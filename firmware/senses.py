@@ -78,12 +78,17 @@ class Senses:
             channel: Held(Missing(Why.STARTING if channel in fitted else Why.NOT_FITTED))
             for channel in Channel
         }
+        self._lapsing: dict[Channel, float] = {}  # when each word lapses that ever does
         self.shown = self._gathered()
         self.is_moving = self._is_moving()
 
     def put(self, channel: Channel, held: Held) -> None:
         """Puts a new word in the place of the last."""
         self.held[channel] = held
+        if held.lapses_s != math.inf:
+            self._lapsing[channel] = held.lapses_s
+        else:
+            self._lapsing.pop(channel, None)
         if channel is Channel.FIX:
             self.is_moving = self._is_moving()
         elif channel in SHOWN:
@@ -91,7 +96,7 @@ class Senses:
 
     def lapses_s(self) -> float:
         """When the first of them lapses."""
-        return min([one.lapses_s for one in self.held.values()])
+        return min(self._lapsing.values(), default=math.inf)
 
     # readings.VALUE_TYPES: a channel has one type, or a Missing.
 
