@@ -77,6 +77,12 @@ def test_a_clock_that_may_be_off_accuses_nobody_near_the_hour() -> None:
     assert judge(later)[1].verdict is Verdict.VIOLATION
 
 
+def test_a_clock_true_to_2_s_accuses_from_the_hour_on_and_a_worse_one_does_not() -> None:
+    # A second past midnight: 2.0 s are what satellites may be off by, and are not held against it.
+    assert judge(at("2026-01-16T06:00:01", clock_error_s=2.0))[1].verdict is Verdict.VIOLATION
+    assert judge(at("2026-01-16T06:00:01", clock_error_s=2.1))[1].verdict is Verdict.UNSURE
+
+
 def test_without_a_date_or_a_fix_it_is_not_known() -> None:
     assert judge(at("2026-01-16T07:00:00", local=None))[1].verdict is Verdict.UNKNOWN
     assert judge(at("2026-01-16T07:00:00", fix=NO_FIX))[1].verdict is Verdict.UNKNOWN

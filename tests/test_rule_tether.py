@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from judging import NO_FIX, clause_of, configured, fix_of, seen
 
@@ -97,3 +98,9 @@ def test_a_tether_that_was_never_fitted_is_told_apart_from_one_that_fails() -> N
     finding = race(Missing(Why.NOT_FITTED))
     assert (finding.verdict, finding.is_fitted) == (Verdict.UNKNOWN, False)
     assert finding.why == "tether not seen (not fitted)"
+
+
+def test_a_law_that_names_no_mode_demands_the_tether_always() -> None:
+    always = msgspec.structs.replace(RACE_TETHER, demanded_by=())
+    _, finding = RULE.judge(RULE.begin(), seen(tether=Tether(TetherState.OUT)), always)
+    assert finding.verdict is Verdict.VIOLATION
