@@ -14,6 +14,7 @@ from bench import (
     download,
     footprint,
     gpsd,
+    journal,
     latency,
     page,
     receivers,
@@ -43,6 +44,8 @@ SUBJECTS: dict[str, Measure] = {
     "receivers": receivers.measure,
     "parsing": receivers.measure_cost,
     "download": download.measure,
+    "journal": journal.measure,
+    "verify": journal.measure_verify,
     "page": page.measure,
     "zones": zones.measure,
 }

@@ -277,11 +277,12 @@ def _(scene: Scene) -> None:
     _with_chunks(scene, changed)
 
 
-def _spliced(scene: Scene, place: Place, theirs: bytes) -> None:
-    _, spare, _ = spans(theirs)
+def _spliced(scene: Scene, place: Place, other: bytes) -> None:
+    _, spare, _ = spans(other)
 
     def changed(chunks: list[bytes]) -> None:
-        chunks[scene.chance.randrange(1, len(chunks))] = scene.chance.choice(spare[1:])
+        theirs = [one for one in spare[1:] if one not in chunks]  # some say the same
+        chunks[scene.chance.randrange(1, len(chunks))] = scene.chance.choice(theirs)
 
     _with_chunks(scene, changed, place)
 

@@ -1,0 +1,313 @@
+"""The journal: what an event costs until it is safe, beside plain files, and what a ride takes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Protocol
+
+from bench import sentences
+from bench.report import Column, Figures, Table
+from bench.step import prepared, tracker
+from firmware.clock import Clock
+from firmware.findings import Event, Verdict
+from firmware.journal import folder, stored
+from firmware.journal.folder import Storage
+from firmware.journal.keeper import Keeper
+from firmware.journal.record import Record, Start
+from firmware.journal.seal import Key
+from firmware.journal.writer import Journal
+from firmware.readings import Fix
+from host_tools.journal_paths import find
+from host_tools.verifying import verify
+
+EVENTS = 500
+ROUNDS = 5
+BATCH = 10
+"""Records of one commit, as a unit has at 10 Hz."""
+
+HOURS = 10.0
+START = Start("sled-7", "0.1.0")
+CLOSE_S = 60.0
+SECTOR = 512
+
+KEPT_NOTE = (
+    "Each commit is waited for; medians of rounds in turn. Syncs and bytes are the program's, "
+    "counted at its door to the disk, without what begins a file. Device bytes are what "
+    "/proc/diskstats says was written to that disk meanwhile, by whomever. The journal is sealed "
+    "(SHA-256 and Ed25519) in each commit, checked by CRC and indexed."
+)
+VERIFY_NOTE = (
+    "The law is Wisconsin's, with every part fitted: each fix is judged, and each change of a "
+    "finding is a record. Bare SHA-256 reads the same sealed files and digests them."
+)
+
+KEPT_COLUMNS = (
+    Column("what", "what"),
+    Column("per_s", "records/s", ",.0f"),
+    Column("ratio", "of fdatasync", ".2f"),
+    Column("syncs", "syncs a commit", ".2f"),
+    Column("bytes", "bytes a record", ",.0f"),
+    Column("device", "device bytes a record", ",.0f"),
+)
+VERIFY_COLUMNS = (
+    Column("what", "what"),
+    Column("records", "records", ",.0f"),
+    Column("mb", "MB", ",.1f"),
+    Column("mb_hour", "MB an hour", ",.2f"),
+    Column("s", "s", ".2f"),
+    Column("ratio", "of SHA-256", ".1f"),
+)
+
+
+class Counted(Storage):
+    """The real disk, with the calls and bytes counted."""
+
+    def __init__(self) -> None:
+        self.syncs = 0
+        self.bytes = 0
+
+    def write(self, descriptor: int, content: bytes, offset: int) -> None:
+        self.bytes += len(content)
+        super().write(descriptor, content, offset)
+
+    def sync(self, descriptor: int) -> None:
+        self.syncs += 1
+        super().sync(descriptor)
+
+
+class _Keeper(Protocol):
+    """Who keeps records: opened in a folder, then a commit of some, waited for."""
+
+    syncs: int
+    bytes: int
+
+    def commit(self, numbers: range) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Lines:
+    """A file of JSON lines, appended to and synced."""
+
+    def __init__(self, where: Path) -> None:
+        self.syncs = self.bytes = 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._descriptor = os.open(where / "events.jsonl", flags, 0o640)
+
+    def commit(self, numbers: range) -> None:
+        text = "".join(f"{_object(number)}\n" for number in numbers)
+        self.bytes += os.write(self._descriptor, text.encode())
+        os.fdatasync(self._descriptor)
+        self.syncs += 1
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class _Sqlite:
+    """A table with a write-ahead log that is synced at each commit. Its syncs are its own."""
+
+    def __init__(self, where: Path) -> None:
+        self.syncs = self.bytes = 0
+        self._known = sqlite3.connect(where / "events.db", isolation_level=None)
+        self._known.execute("PRAGMA journal_mode=WAL")
+        self._known.execute("PRAGMA synchronous=FULL")
+        self._known.execute("CREATE TABLE event (at_s REAL, told TEXT)")
+
+    def commit(self, numbers: range) -> None:
+        self._known.execute("BEGIN")
+        for number in numbers:
+            text = _object(number)
+            self.bytes += len(text)
+            self._known.execute("INSERT INTO event VALUES (?, ?)", (number / 10, text))
+        self._known.execute("COMMIT")
+
+    def close(self) -> None:
+        self._known.close()
+
+
+class _Ours:
+    """The journal, with an urgent record at the end of each commit."""
+
+    def __init__(self, where: Path) -> None:
+        self._storage = Counted()
+        self._journal = Journal(where / "journal", START, Clock(), storage=self._storage)
+        self._journal.open()
+
+    @property
+    def syncs(self) -> int:
+        return self._storage.syncs
+
+    @property
+    def bytes(self) -> int:
+        return self._storage.bytes
+
+    def commit(self, numbers: range) -> None:
+        for number in numbers:
+            self._journal.put(_event(number), number / 10, urgent=number == numbers[-1])
+        assert self._journal.flush(CLOSE_S)
+
+    def close(self) -> None:
+        assert self._journal.close(1e6, timeout_s=CLOSE_S)
+
+
+PEERS: dict[str, Callable[[Path], _Keeper]] = {
+    "append + fdatasync of JSON lines": _Lines,
+    "SQLite, WAL, synchronous=FULL": _Sqlite,
+    "the journal": _Ours,
+}
+
+
+def measure(share: float, say: Callable[[str], None]) -> Table:
+    """Durable records: ours beside appended JSON lines and SQLite."""
+    table = Table("journal", "A durable record", KEPT_COLUMNS, note=KEPT_NOTE)
+    count = max(50, round(EVENTS * share))
+    for batch in (1, BATCH):
+        rounds: dict[str, list[Figures]] = {name: [] for name in PEERS}
+        for number in range(ROUNDS):
+            say(f"journal: {batch} a commit, round {number + 1} of {ROUNDS}")
+            for name, peer in PEERS.items():
+                rounds[name].append(_round(peer, count // ROUNDS, batch))
+        rows = {name: _middle(each) for name, each in rounds.items()}
+        first = rows["append + fdatasync of JSON lines"]["per_s"]
+        for name, row in rows.items():
+            what = f"{name}, {batch} a commit"
+            table.rows.append({"what": what, "ratio": row["per_s"] / first, **row})
+    return table
+
+
+def _round(peer: Callable[[Path], _Keeper], commits: int, batch: int) -> Figures:
+    """So many commits of so many records each, in a new folder on this checkout's disk."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as where:
+        path = Path(where)
+        one = peer(path)
+        one.commit(range(batch))  # the first makes the files
+        syncs, octets = one.syncs, one.bytes
+        device, begin_s = _device_bytes(path), time.monotonic()
+        for first in range(batch, (commits + 1) * batch, batch):
+            one.commit(range(first, first + batch))
+        took_s = time.monotonic() - begin_s
+        after = _device_bytes(path)
+        syncs, octets = one.syncs - syncs, one.bytes - octets
+        one.close()
+    records = commits * batch
+    row: Figures = {"per_s": records / took_s, "bytes": octets / records}
+    if syncs:
+        row["syncs"] = syncs / commits
+    if device is not None and after is not None:
+        row["device"] = (after - device) / records
+    return row
+
+
+def _middle(rounds: list[Figures]) -> Figures:
+    """The median of each figure; the rounds are kept beside it."""
+    middle = {key: median(one[key] for one in rounds) for key in rounds[0]}
+    return {**middle, "rounds_per_s": [one["per_s"] for one in rounds]}
+
+
+def _event(number: int) -> Event:
+    return Event("350.10(1)(gm)", Verdict.VIOLATION, number / 10, 61.5, 55.0, "mph", True)
+
+
+def _object(number: int) -> str:
+    return json.dumps(
+        {"at_s": number / 10, "clause": "350.10(1)(gm)", "verdict": "violation", "peak": 61.5,
+         "limit": 55.0, "unit": "mph", "is_sure": True, "start_s": number / 10}
+    )  # fmt: skip
+
+
+def _device_bytes(where: Path) -> int | None:
+    """What was written to the disk of a folder since the start; None where nobody says."""
+    device = os.stat(where).st_dev
+    wanted = [str(os.major(device)), str(os.minor(device))]
+    try:
+        lines = Path("/proc/diskstats").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    fields = next((one for one in map(str.split, lines) if one[:2] == wanted), None)
+    return None if fields is None else int(fields[9]) * SECTOR
+
+
+def measure_verify(share: float, say: Callable[[str], None]) -> Table:
+    """Ten hours at 10 Hz: how long they are, and how long `verify` takes."""
+    table = Table(
+        "verify", "A ride of ten hours at 10 Hz, judged", VERIFY_COLUMNS, note=VERIFY_NOTE
+    )
+    hours = HOURS * share
+    with tempfile.TemporaryDirectory() as where:
+        path = Path(where) / "journal"
+        say("verify: writing the ride")
+        _ride(path, hours)
+        rows = [_verified("as sealed", path, hours, say)]
+        say("verify: storing it")
+        _store(path)
+        rows.append(_verified("stored", path, hours, say))
+    table.rows += rows
+    return table
+
+
+def _ride(path: Path, hours: float) -> None:
+    journal = Journal(path, START, Clock(), is_patient=True)
+    journal.open()
+    at_s = 0.0
+    for at_s, record, utc in _judged(hours * 3600.0):
+        journal.put(record, at_s, utc, urgent=isinstance(record, Event))
+    assert journal.close(at_s, timeout_s=CLOSE_S)
+
+
+def _judged(duration_s: float) -> Iterator[tuple[float, Record, object]]:
+    track, core = tracker(), None
+    for at_s, epoch in sentences.riding(duration_s, 10.0):
+        for reading in track.feed(b"".join(epoch), at_s):
+            fix = reading.value
+            if core is None and isinstance(fix, Fix):
+                core = prepared(reading)
+            if core is None:
+                continue
+            outcome = core.step(reading, at_s)
+            utc = fix.utc if isinstance(fix, Fix) else None
+            yield at_s, reading, utc
+            for judged_s, record in (
+                *outcome.findings, *outcome.alerts, *outcome.events, *outcome.notes
+            ):  # fmt: skip
+                yield judged_s, record, None
+
+
+def _store(path: Path) -> None:
+    """Stores each closed segment, as the unit does beside the ride."""
+    keeper = Keeper(path, START.unit)
+    keeper.begin(Key.load(path.with_name("journal.key")))
+    assert keeper.wait(3600.0)
+    assert keeper.stop(CLOSE_S)
+    assert not keeper.trouble, keeper.trouble
+
+
+def _verified(what: str, path: Path, hours: float, say: Callable[[str], None]) -> Figures:
+    say(f"verify: {what}")
+    files = [place.path for place in folder.segments(path)]
+    size = sum(file.stat().st_size for file in files)
+    begin_s = time.process_time()
+    for file in files:
+        hashlib.sha256(stored.read(file)).digest()
+    bare_s = time.process_time() - begin_s
+    begin_s = time.process_time()
+    (source,) = find([path])
+    report = verify(source).report
+    took_s = time.process_time() - begin_s
+    assert report.verdict == "whole", report.reasons
+    return {
+        "what": what,
+        "records": sum(one.records for one in report.segments),
+        "mb": size / 1e6,
+        "mb_hour": size / 1e6 / hours,
+        "s": took_s,
+        "ratio": took_s / bare_s,
+    }
