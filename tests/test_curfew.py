@@ -75,6 +75,10 @@ def test_a_clock_that_may_be_off_accuses_nobody_near_the_hour() -> None:
     assert judge(just)[1].verdict is Verdict.UNSURE
     later = at("2026-01-16T06:02:00", clock_error_s=60.0)
     assert judge(later)[1].verdict is Verdict.VIOLATION
+    still = at("2026-01-16T11:58:30", clock_error_s=60.0)
+    assert judge(still)[1].verdict is Verdict.VIOLATION
+    perhaps_over = at("2026-01-16T11:59:30", clock_error_s=60.0)  # 05:59:30, or 06:00:30
+    assert judge(perhaps_over)[1].verdict is Verdict.UNSURE
 
 
 def test_a_clock_true_to_2_s_accuses_from_the_hour_on_and_a_worse_one_does_not() -> None:

@@ -80,6 +80,8 @@ def test_a_lamp_is_out_once_it_was_dark_for_2_s_and_not_a_moment_before() -> Non
 def test_the_2_s_are_due_by_time_alone_once_the_next_look_would_have_come() -> None:
     memory, finding = judge(UNCALIBRATED, seen(at_s=100.0, head=OUT))
     assert (finding.verdict, memory.due_s) == (Verdict.COMPLIANT, 102.26)
+    memory, finding = judge(UNCALIBRATED, seen(at_s=101.9, head=OUT), memory)
+    assert (finding.verdict, memory.due_s) == (Verdict.COMPLIANT, 102.26)
     last_look: dict[str, object] = {"head": OUT, "head_seen_s": 101.9}
     _, finding = judge(UNCALIBRATED, seen(at_s=102.2, **last_look), memory)
     assert finding.verdict is Verdict.COMPLIANT
@@ -252,6 +254,14 @@ def test_a_tail_lamp_that_is_lit_but_white_is_told_by_its_share_of_red() -> None
     assert finding.error is None
 
 
+def test_riding_on_for_60_s_with_a_tail_lamp_that_is_not_red_is_a_violation() -> None:
+    white, memory, verdicts = Light(300.0, 5.0, red_share=0.33), CALIBRATED.begin(), []
+    for at_s in (100.0, 102.0, 159.9, 160.0):
+        memory, finding = CALIBRATED.judge(memory, seen(at_s=at_s, tail=white), TAIL)
+        verdicts.append(finding.verdict)
+    assert verdicts[1:] == [Verdict.UNSURE, Verdict.UNSURE, Verdict.VIOLATION]
+
+
 @pytest.mark.parametrize("red_share", [None, 0.5, 0.9])
 def test_a_red_tail_lamp_and_one_without_a_colour_sense_are_as_they_must_be(
     red_share: float | None,
@@ -315,6 +325,8 @@ def test_a_light_that_is_within_its_error_of_the_limit_is_never_accused() -> Non
     assert ride((100.0, dim), (300.0, dim))[-1].verdict is Verdict.UNSURE
     sure: dict[str, object] = {"head": Light(35.0, 9.5)}
     assert ride((100.0, sure), (300.0, sure))[-1].verdict is Verdict.VIOLATION
+    at_it: dict[str, object] = {"head": Light(40.0, 10.0)}  # 50 lux, where its error ends
+    assert ride((100.0, at_it), (300.0, at_it))[-1].verdict is Verdict.UNSURE
 
 
 def test_light_and_supply_that_go_within_two_looks_are_one_outage() -> None:
@@ -322,6 +334,13 @@ def test_light_and_supply_that_go_within_two_looks_are_one_outage() -> None:
     off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
     findings = ride((100.0, out), (100.3, off), (101.9, off), (102.0, off))
     assert [one.verdict for one in findings] == [Verdict.COMPLIANT] * 3 + [Verdict.VIOLATION]
+
+
+def test_a_supply_that_goes_a_second_after_its_light_is_an_outage_of_its_own() -> None:
+    out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
+    off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, out), (101.0, off), (102.0, off), (102.9, off), (103.0, off))
+    assert [one.verdict for one in findings[2:]] == [Verdict.UNSURE] * 2 + [Verdict.VIOLATION]
 
 
 def test_a_lamp_whose_sensor_is_dead_is_off_where_its_supply_is() -> None:

@@ -39,7 +39,7 @@ def test_without_a_race_nothing_is_asked(state: TetherState, modes: frozenset[st
 
 def test_without_a_race_no_tether_need_be_fitted() -> None:
     finding = judge(seen(tether=Missing(Why.NOT_FITTED)))
-    assert finding.verdict is Verdict.COMPLIANT
+    assert (finding.verdict, finding.is_fitted) == (Verdict.COMPLIANT, True)
 
 
 @pytest.mark.parametrize("engine", [RUNNING, STOPPED, Missing(Why.NO_ANSWER)])
