@@ -24,21 +24,19 @@ from firmware.journal.seal import Key
 from firmware.journal.writer import ROLL_S
 
 TESTS = Path(__file__).parent
-VERIFIER = TESTS / "node" / "verify.mjs"
+NODE = ["node", str(TESTS / "node" / "verify.mjs")]
 OURS = Path(sys.executable).with_name("sledwarden")
 SAMPLES = TESTS / "data" / "journal"
 SEED = 20260117
 SECTOR = 512
 CHUNK, INDEX, DATA_END = 6, 7, 15
 
-Told = tuple[str, dict[str, str]]
-
 pytestmark = pytest.mark.skipif(
     shutil.which("node") is None, reason="node is not installed (apt-get install nodejs)"
 )
 
 
-def _run(words: list[str], paths: list[Path]) -> list[Told]:
+def _run(words: list[str], paths: list[Path]) -> list[tuple[str, dict[str, str]]]:
     done = subprocess.run(
         [*words, "--json", *map(str, paths)], capture_output=True, text=True, check=False
     )
@@ -51,11 +49,13 @@ def _run(words: list[str], paths: list[Path]) -> list[Told]:
     ]
 
 
-def _both(paths: list[Path], *, key: Path | None = None, zstd: str = "zstd") -> list[Told]:
+def _both(
+    paths: list[Path], *, key: Path | None = None, zstd: str = "zstd"
+) -> list[tuple[str, dict[str, str]]]:
     """What both verifiers say of each of these, once they agree on every segment of it."""
     with_key = ["--key", str(key)] if key is not None else []
     ours = _run([str(OURS), "verify", *with_key], paths)
-    theirs = _run(["node", str(VERIFIER), "--zstd", zstd, *with_key], paths)
+    theirs = _run([*NODE, "--zstd", zstd, *with_key], paths)
     for path, our, their in zip(paths, ours, theirs, strict=True):
         assert their == our, path
     return ours
@@ -96,6 +96,13 @@ def _add_line(journal: Path, line: BootLine | KeyLine, key: Key) -> None:
 
 def _last(journal: Path) -> Path:
     return sorted(journal.glob("*/*.mcap*"))[-1]
+
+
+def _boot(number: int) -> BootLine:
+    name, digest = f"{number:032x}", "ab" * 32
+    return BootLine(
+        unit=START.unit, boot=number, boot_id=name, segment=1, software="0.1.0", digest=digest
+    )
 
 
 def _first(journal: Path) -> Path:
@@ -195,9 +202,6 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# ---- what is fixed -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["first", "stored"])
 def test_the_journals_of_past_versions_are_what_they_prove(name: str) -> None:
     told = json.loads((SAMPLES / "expected.json").read_text())[name]
@@ -218,9 +222,6 @@ def test_what_node_cannot_unpack_is_held_against_the_ledger(stored: Path, tmp_pa
     other[-1] ^= 1
     _last(cases.copy("digest")).write_bytes(other)
     assert [verdict for verdict, _ in _both(cases.paths, zstd=missing)] == ["tampered"]
-
-
-# ---- power cuts ----------------------------------------------------------------------------
 
 
 def test_a_cut_at_any_place_after_the_first_seal_is_a_power_cut(cut: Path, tmp_path: Path) -> None:
@@ -264,9 +265,6 @@ def test_a_segment_that_the_next_start_finished_is_a_power_cut(cut: Path, tmp_pa
     told = _both(cases.paths)
     assert [verdict for verdict, _ in told] == ["power-cut"] * 3
     assert [sorted(rows.values()) for _, rows in told] == [["power-cut", "whole"]] * 3
-
-
-# ---- changes -------------------------------------------------------------------------------
 
 
 def test_a_changed_byte_of_a_closed_segment_is_tampering(whole: Path, tmp_path: Path) -> None:
@@ -339,9 +337,6 @@ def test_a_boots_folder_that_was_renamed_is_tampering(rolled: Path, tmp_path: Pa
     assert _verdicts(cases.paths) == {"number": "tampered", "id": "tampered"}
 
 
-# ---- keys ----------------------------------------------------------------------------------
-
-
 def test_a_journal_sealed_anew_with_another_key_is_not_the_given_ones(
     whole: Path, tmp_path: Path
 ) -> None:
@@ -379,9 +374,6 @@ def test_a_key_that_the_old_one_vouches_for_is_good_and_no_other(tmp_path: Path)
     assert told == {"none": "whole", "old": "whole", "new": "whole", "stranger": "tampered"}
     (journal / LEDGER).unlink()
     assert _verdicts([journal]) == {"vouched": "tampered"}
-
-
-# ---- the ledger ----------------------------------------------------------------------------
 
 
 def test_a_stored_journal_is_held_against_its_ledger(stored: Path, tmp_path: Path) -> None:
@@ -438,11 +430,13 @@ def test_a_forged_ledger_is_tampering_and_a_short_one_is_incomplete(
     cases.with_ledger("no-json", first + b"rubbish\n" + second + third)
     cases.with_ledger("long", first + b'{"kind":"' + b"x" * 4096 + b'"}\n' + second + third)
     cases.with_ledger("zeros", first + bytes(40) + second[40:] + third)
+    other = tmp_path / "other-ledger"
+    other.mkdir()
+    for boot in (2, 3):  # good lines of the same key, with another history
+        _add_line(other, _boot(boot), Key.load(stored.with_name("journal.key")))
+    cases.with_ledger("spliced", first + (other / LEDGER).read_bytes().splitlines(True)[1])
     forged = cases.copy("forged")
-    line = BootLine(
-        unit=START.unit, boot=4, boot_id=f"{4:032x}", segment=1, software="0.1.0", digest="ab" * 32
-    )
-    _add_line(forged, line, Key.make())
+    _add_line(forged, _boot(4), Key.make())
     assert set(_verdicts(cases.paths).values()) == {"tampered"}
     short = Cases(tmp_path / "short", stored)
     short.with_ledger("two-lines", first + second)
@@ -458,12 +452,9 @@ def test_a_forged_ledger_is_tampering_and_a_short_one_is_incomplete(
 
 def test_a_boot_that_the_ledger_tells_of_is_missed(stored: Path, tmp_path: Path) -> None:
     cases = Cases(tmp_path, stored)
-    line = BootLine(
-        unit=START.unit, boot=4, boot_id=f"{4:032x}", segment=1, software="0.1.0", digest="ab" * 32
-    )
-    _add_line(cases.copy("told"), line, Key.load(stored.with_name("journal.key")))
+    _add_line(cases.copy("told"), _boot(4), Key.load(stored.with_name("journal.key")))
     ours = _run([str(OURS), "verify"], cases.paths)
-    theirs = _run(["node", str(VERIFIER)], cases.paths)
+    theirs = _run(NODE, cases.paths)
     assert ours[0][0] == theirs[0][0] == "incomplete"
 
 
@@ -500,22 +491,13 @@ def test_the_vectors_are_what_the_verifier_takes(place: str, tmp_path: Path) -> 
         messages = [one["message"] for one in vectors["seals"]]
         (journal / "000001.mcap").write_text("".join(messages))
         # both seals are good: the file that they are in is not, so it is not merely unreadable
-        assert _node(journal)["verdict"] == "tampered"
+        assert _run(NODE, [journal])[0][0] == "tampered"
         (journal / "000001.mcap").write_text("".join(messages).replace('"boot":17', '"boot":18'))
-        assert _node(journal)["verdict"] == "unreadable"
+        assert _run(NODE, [journal])[0][0] == "unreadable"
         return
     lines = "".join(one["line"] + "\n" for one in vectors["ledger"])
     (journal / LEDGER).write_text(lines)
-    told = _node(journal)
-    assert told["verdict"] == "incomplete"
-    assert [one["segment"] for one in told["reasons"]] == ["boot 17", "boot 18"]
+    rows = {"boot 17": "incomplete", "boot 18": "incomplete"}
+    assert _run(NODE, [journal]) == [("incomplete", rows)]
     (journal / LEDGER).write_text(lines.replace('"boot":18', '"boot":19'))
-    assert _node(journal)["verdict"] == "tampered"
-
-
-def _node(journal: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        ["node", str(VERIFIER), "--json", str(journal)], capture_output=True, text=True, check=False
-    )
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    assert _run(NODE, [journal])[0][0] == "tampered"
