@@ -229,6 +229,17 @@ def test_without_engine_sense_and_fix_a_lit_lamp_is_still_lit() -> None:
     assert (finding.verdict, finding.why) == (Verdict.COMPLIANT, "head lamp lit")
 
 
+def test_with_the_engine_running_a_dark_lamp_is_out_without_a_fix_too() -> None:
+    finding = settled(head=OUT, engine=Engine(True), fix=NO_FIX)
+    assert (finding.verdict, finding.why) == (Verdict.UNSURE, "head lamp out: 2 lux, needs 50")
+
+
+def test_a_dwell_of_the_config_waits_for_the_next_look_however_short_it_is() -> None:
+    rule = LampLit(configured("[rules]\nlamp_dwell_s = 0.5\n"))
+    memory, _ = judge(rule, seen(at_s=100.0, head=OUT))
+    assert memory.due_s == pytest.approx(100.76)
+
+
 def test_a_fix_that_is_lost_for_a_moment_does_not_begin_the_60_s_anew() -> None:
     for engine in (NOT_FITTED, Engine(True)):
         riding: dict[str, object] = {"head": OUT, "engine": engine}
@@ -336,11 +347,28 @@ def test_light_and_supply_that_go_within_two_looks_are_one_outage() -> None:
     assert [one.verdict for one in findings] == [Verdict.COMPLIANT] * 3 + [Verdict.VIOLATION]
 
 
-def test_a_supply_that_goes_a_second_after_its_light_is_an_outage_of_its_own() -> None:
+def test_a_supply_that_goes_more_than_two_looks_after_its_light_is_an_outage_of_its_own() -> None:
+    # Two looks are 0.52 s: after 0.6 s it has its own 2 s, up to 102.6.
     out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
     off: dict[str, object] = {"head": OUT, "head_supply": NO_SUPPLY}
-    findings = ride((100.0, out), (101.0, off), (102.0, off), (102.9, off), (103.0, off))
+    findings = ride((100.0, out), (100.6, off), (102.0, off), (102.5, off), (102.61, off))
     assert [one.verdict for one in findings[2:]] == [Verdict.UNSURE] * 2 + [Verdict.VIOLATION]
+
+
+def test_what_is_never_accused_is_not_for_the_minute_ridden_before_it_either() -> None:
+    out: dict[str, object] = {"head": OUT, "head_supply": ON_SUPPLY}
+    glows: dict[str, object] = {"head": LIT, "head_supply": NO_SUPPLY}
+    findings = ride((100.0, out), (161.0, out), (162.0, glows))
+    assert [one.verdict for one in findings[1:]] == [Verdict.VIOLATION, Verdict.UNSURE]
+
+
+def test_nothing_is_due_while_the_sled_stands_or_the_lamp_is_never_accused() -> None:
+    still: dict[str, object] = {"head": OUT, "fix": fix_of(0.0)}
+    glows: dict[str, object] = {"head": LIT, "head_supply": NO_SUPPLY}
+    for changes in (still, glows):
+        memory, _ = judge(UNCALIBRATED, seen(at_s=100.0, **changes))
+        memory, finding = judge(UNCALIBRATED, seen(at_s=103.0, **changes), memory)
+        assert (finding.verdict, memory.due_s) == (Verdict.UNSURE, NEVER)
 
 
 def test_a_lamp_whose_sensor_is_dead_is_off_where_its_supply_is() -> None:
