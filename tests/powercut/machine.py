@@ -27,8 +27,11 @@ KERNEL = ROOT / "build" / "kernel"
 """Where `.ci/run` unpacks Debian's linux-image package; a desk's own kernel serves as well."""
 
 PROGRAMS = ("qemu-system-x86_64", "busybox", "mke2fs", "cpio")
-DISK_MB = 24
+DISK_MB = 12
+"""A run writes about 1 MB; each crash state copies all of it."""
 MODULES = ("virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "ext4", "crc32c_generic")
+
+_MOUNT = '/bin/busybox mount -t ext4 /dev/vda /host/mnt || echo "no disk"'
 
 _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc none /proc
@@ -39,7 +42,7 @@ done
 /bin/busybox mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 host /host
 /bin/busybox mount -t proc none /host/proc
 /bin/busybox mount -t devtmpfs none /host/dev
-/bin/busybox mount -t ext4 /dev/vda /host/mnt || echo "no disk"
+{mount}
 /bin/busybox stty -F /dev/ttyS1 raw 115200
 /bin/busybox chroot /host /usr/bin/env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={path} \\
     {python} {command}
@@ -88,9 +91,17 @@ def empty_disk(folder: Path) -> bytes:
     return path.read_bytes()
 
 
-def run(disk: VolatileDisk, program: Path, arguments: Sequence[str], folder: Path) -> str:
+def run(
+    disk: VolatileDisk,
+    program: Path,
+    arguments: Sequence[str],
+    folder: Path,
+    *,
+    mappers: Sequence[str] = (),
+) -> str:
     """Runs a Python program in the guest, its disk at /mnt; gives what the guest printed.
 
+    With `mappers`, modules of the device mapper, the program mounts its disk itself.
     Each line that the program writes on /dev/ttyS1 is a number that it promises.
     """
     with tempfile.TemporaryDirectory(prefix="cut") as short:  # a socket's path must be short
@@ -109,8 +120,8 @@ def run(disk: VolatileDisk, program: Path, arguments: Sequence[str], folder: Pat
                 "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
                 "-m", "384", "-nodefaults", "-no-reboot", "-display", "none",
                 "-kernel", str(_unpacked(image, folder)),
-                "-initrd", str(_first_files(modules, command, folder)),
-                "-append", "console=ttyS0 quiet panic=-1 rdinit=/init",
+                "-initrd", str(_first_files(modules, command, folder, mappers)),
+                "-append", "console=ttyS0 quiet no_timer_check panic=-1 rdinit=/init",
                 "-serial", "stdio", "-serial", f"unix:{promises_at}",
                 "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
                            "multidevs=remap",
@@ -150,7 +161,7 @@ def _unpacked(image: Path, folder: Path) -> Path:
     return path
 
 
-def _first_files(modules: Path, command: str, folder: Path) -> Path:
+def _first_files(modules: Path, command: str, folder: Path, mappers: Sequence[str]) -> Path:
     """The guest's first files: busybox, the modules in their order, and its init."""
     tree = folder / "first"
     for name in ("bin", "proc", "dev", "host", "modules"):
@@ -160,11 +171,12 @@ def _first_files(modules: Path, command: str, folder: Path) -> Path:
     shutil.copy(busybox, tree / "bin" / "busybox")
     files = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
     wanted: list[str] = []
-    for name in MODULES:
+    for name in (*MODULES, *mappers):
         _require(name, files, wanted)
     for name in wanted:
         shutil.copy(files[name], tree / "modules" / f"{name}.ko")
     init = _INIT.format(
+        mount="" if mappers else _MOUNT,
         modules=" ".join(f"{name}.ko" for name in wanted),
         path=f"{ROOT}:{ROOT / 'tests'}",
         python=sys.executable,
