@@ -153,6 +153,12 @@ def test_too_little_natural_light_never_makes_a_violation() -> None:
     assert [one.verdict for one in findings[1:]] == [Verdict.UNSURE, Verdict.UNSURE]
 
 
+def test_where_lamps_are_for_the_dark_alone_little_light_is_not_taken_for_daylight() -> None:
+    for dark in (DIM, Dark(None, True)):
+        finding = settled(head=LIT, dark=dark)
+        assert (finding.verdict, finding.why) == (Verdict.COMPLIANT, "head lamp lit")
+
+
 def test_when_the_sun_is_down_too_the_riding_so_far_counts() -> None:
     dim: dict[str, object] = {"head": OUT, "dark": DIM}
     findings = ride((100.0, dim), (300.0, dim), (301.0, {"head": OUT, "dark": NIGHT}))

@@ -106,6 +106,12 @@ def test_a_lamp_that_must_always_be_lit_is_out_by_day_too() -> None:
             "head lamp supplied: its light is not told from daylight",
             id="its supply",
         ),
+        pytest.param(
+            {"head_supply": Supply(False, 1.8, is_open=True)},
+            Verdict.UNKNOWN,
+            "head lamp not told from daylight",
+            id="a wire that hangs free is no supply",
+        ),
         pytest.param({"dark": NIGHT}, Verdict.COMPLIANT, "head lamp lit", id="at night"),
     ],
 )
