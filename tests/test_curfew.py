@@ -129,6 +129,31 @@ def test_the_hours_minutes_and_seconds_until_it_are_counted(utc: str, left_s: fl
     assert finding.why == "outside its hours"
 
 
+def test_hours_are_counted_to_an_hour_that_is_not_midnight() -> None:
+    late = msgspec.structs.replace(NIGHT, from_time=time(22), to_time=time(6))
+    memory, _ = RULE.judge(RULE.begin(), at("2026-01-16T02:00:00"), late)  # 20:00
+    assert memory.due_s == pytest.approx(100.0 + 2 * 3600.0 - 600.0)
+
+
+def test_in_the_last_second_before_it_must_be_told_it_is_still_due() -> None:
+    assert judge(at("2026-01-16T05:49:59.500"))[0].due_s == pytest.approx(100.5)
+
+
+def test_a_curfew_that_only_advises_accuses_nobody() -> None:
+    advice = msgspec.structs.replace(NIGHT, accuses=False)
+    assert judge(at("2026-01-16T07:00:00"), advice)[1].verdict is Verdict.UNSURE
+
+
+def test_one_trail_that_the_sled_is_surely_on_is_enough_beside_another() -> None:
+    # The second is 14 ft off: 4 ft from its edge, within the 5 ft that the place may be off.
+    trails = [road("t", kind="trail", width_m="6"), road("u", 14.0, kind="trail", width_m="6")]
+    cover = square("coverage", east_of(0.0), 9000.0)
+    cover.attributes["of"] = "trail"
+    fix = fix_of(20.0, east_of(0.0), error_ft=5.0)
+    now = at("2026-01-16T07:00:00", fix=fix, nearby=map_of(*trails, cover))
+    assert judge(now, ON_TRAILS)[1].verdict is Verdict.VIOLATION
+
+
 def test_at_the_very_instant_it_must_be_told_nothing_more_is_due() -> None:
     assert judge(at("2026-01-16T05:50:00"))[0].due_s == NEVER
 
