@@ -1,7 +1,7 @@
 """Attacks on a journal: with the ledger at hand every one is told; by the seals alone most are.
 
 SLEDWARDEN_ATTACKS tries another number of places for each (200 by hand), SLEDWARDEN_FLIPS flips
-every so manieth bit of a segment (1 by hand: each of them). `python -m tests.test_journal_attacks`
+every so manieth bit of a segment (1 by hand: each of them). `python tests/test_journal_attacks.py`
 prints the table of docs/journal.md.
 """
 
