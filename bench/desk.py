@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.report import Column, Figures, Table
-from firmware import law, monitor
+from firmware import monitor
+from firmware.law import packs as law
 from firmware.readings import (
     Channel,
     Engine,
@@ -28,11 +29,12 @@ from firmware.readings import (
     TetherState,
 )
 from firmware.sources.drive import every_sensor
-from host_tools import replaying, verifying
-from host_tools.journal_copy import JournalCopy
-from host_tools.journal_paths import find
+from host_tools.journals import verifying
+from host_tools.journals.copy import JournalCopy
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_ride
+from host_tools.replay import replaying
 from host_tools.report import page
-from host_tools.ride_reading import read_ride
 
 HOURS = 10.0
 HZ = 10.0

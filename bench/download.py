@@ -341,7 +341,7 @@ def _write_journal(path: Path, size: int) -> None:
     from firmware.findings import Finding, Verdict  # noqa: PLC0415  # as above
     from firmware.journal import writer  # noqa: PLC0415  # as above
     from firmware.journal.record import Start  # noqa: PLC0415  # as above
-    from firmware.law import path_of  # noqa: PLC0415  # as above
+    from firmware.law.packs import path_of  # noqa: PLC0415  # as above
     from firmware.readings import Channel, Fix, Light, Reading  # noqa: PLC0415  # as above
 
     writer.ROLL_BYTES = 1 << 30  # one segment, whatever its size

@@ -25,8 +25,8 @@ from firmware.journal.record import Record, Start
 from firmware.journal.seal import Key
 from firmware.journal.writer import Journal
 from firmware.readings import Fix
-from host_tools.journal_paths import find
-from host_tools.verifying import verify
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import verify
 
 EVENTS = 500
 ROUNDS = 5

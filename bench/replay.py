@@ -17,10 +17,10 @@ from bench.step import tracker
 from firmware import monitor
 from firmware.findings import Finding
 from firmware.journal.reader import boots
-from host_tools import replaying
-from host_tools.journal_copy import JournalCopy
-from host_tools.journals import open_journal
-from host_tools.recordings import Wishes, open_recording, recognise
+from host_tools.journals.copy import JournalCopy
+from host_tools.journals.judged import open_journal
+from host_tools.replay import replaying
+from host_tools.replay.recordings import Wishes, open_recording, recognise
 
 LOG = Path(__file__).parent.parent / "host_tools" / "demo" / "tahoe_dusk.log"
 ROUNDS = 7

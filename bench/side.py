@@ -25,14 +25,14 @@ import serial
 
 from bench import naive
 from firmware import monitor
-from firmware.alerting import Alerts
-from firmware.alerts import TABLE
+from firmware.alerts.following import Alerts
+from firmware.alerts.table import TABLE
 from firmware.buses.pins_fake import FakePins
 from firmware.clock import Clock
-from firmware.config import Config, Gps, Unit, fix_settings
+from firmware.config.schema import Config, Gps, Unit, fix_settings
 from firmware.journal.record import Start
 from firmware.journal.writer import Journal
-from firmware.law import load as load_law
+from firmware.law.packs import load as load_law
 from firmware.outputs.feed import Feed
 from firmware.outputs.leds import Leds
 from firmware.sources import gps

@@ -12,10 +12,10 @@ import pynmea2
 from bench import sentences
 from bench.report import Column, Figures, Table
 from firmware import monitor
-from firmware.config import fix_settings
+from firmware.config.schema import fix_settings
 from firmware.gps.fixes import FixTracker
 from firmware.gps.nmea import Parser
-from firmware.law import load as load_law
+from firmware.law.packs import load as load_law
 from firmware.maps.packs import Pack, surroundings
 from firmware.monitor import Monitor
 from firmware.readings import (

@@ -13,7 +13,8 @@ import pynmea2
 
 from bench import sentences
 from bench.report import Column, Table, quantile
-from firmware import law, monitor
+from firmware import monitor
+from firmware.law import packs as law
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Feature, Fix, Reading, Surroundings

@@ -22,8 +22,8 @@ from firmware import __version__, leash
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
-from firmware.config import Config
-from firmware.config import load as load_config
+from firmware.config.schema import Config
+from firmware.config.schema import load as load_config
 from firmware.errors import JournalError, SledwardenError, UsageError, ZoneError
 from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of
@@ -35,7 +35,7 @@ from firmware.journal.room import MB
 from firmware.journal.stored import Owner
 from firmware.journal.writer import Journal
 from firmware.kept import MARKS, REPORTS, Kept
-from firmware.law import AUTO, Law, load_live
+from firmware.law.packs import AUTO, Law, load_live
 from firmware.maps.packs import Pack
 from firmware.monitor import build
 from firmware.notify import Notifier

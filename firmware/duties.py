@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from firmware.findings import Finding, Verdict
 from firmware.readings import Missing, Value, Why
-from firmware.territory import LAW
-from firmware.timekeeper import CONFLICT_S
+from firmware.situation.territory import LAW
+from firmware.situation.timekeeper import CONFLICT_S
 
 JOURNAL = "journal"
 """The one duty that is no clause: that the journal is kept."""

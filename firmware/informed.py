@@ -14,7 +14,7 @@ from pathlib import Path
 
 from firmware.errors import SledwardenError
 from firmware.files import whole
-from firmware.notices import NEVER_SHOWN
+from firmware.rider.notices import NEVER_SHOWN
 
 log = logging.getLogger("sledwarden.informed")
 

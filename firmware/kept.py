@@ -19,10 +19,10 @@ from typing import Any
 
 from firmware.errors import SledwardenError
 from firmware.files import whole
-from firmware.mark_files import Json, arguments_of, collection, mark_feature, report_feature
-from firmware.marks import Mark
 from firmware.readings import Missing, Surroundings
-from firmware.requests import Report, Requests
+from firmware.rider.mark_files import Json, arguments_of, collection, mark_feature, report_feature
+from firmware.rider.marks import Mark
+from firmware.rider.requests import Report, Requests
 
 log = logging.getLogger("sledwarden.kept")
 

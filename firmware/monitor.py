@@ -16,11 +16,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from firmware.alerting import Alerts
-from firmware.config import Config
-from firmware.config_parts import Ambient
+from firmware.alerts.events import Events
+from firmware.alerts.following import Alerts
+from firmware.alerts.pulls import Pulls
+from firmware.config.parts import Ambient
+from firmware.config.schema import Config
 from firmware.duties import Duties
-from firmware.events import Events
 from firmware.findings import (
     Alert,
     Anchor,
@@ -34,13 +35,9 @@ from firmware.findings import (
     Standing,
     ToneCue,
 )
-from firmware.law import Clause, Law, Limit
+from firmware.law.packs import Clause, Law, Limit
 from firmware.maps.zones import Nearby
-from firmware.marks import Marks
-from firmware.notices import Notices, notices_of
-from firmware.pack_age import PackAge
 from firmware.parts import load
-from firmware.pulls import Pulls
 from firmware.readings import (
     Channel,
     Fix,
@@ -52,13 +49,16 @@ from firmware.readings import (
     Surroundings,
     Why,
 )
-from firmware.requests import Effect, Requests
+from firmware.rider.marks import Marks
+from firmware.rider.notices import Notices, notices_of
+from firmware.rider.pack_age import PackAge
+from firmware.rider.requests import Effect, Requests
 from firmware.rules.base import MOTION, Rule, Snapshot
-from firmware.senses import Held, Senses, believed
-from firmware.sky import Sky
-from firmware.standing import Standings
-from firmware.territory import LAW, InTerritory, Territories
-from firmware.timekeeper import Timekeeper
+from firmware.situation.senses import Held, Senses, believed
+from firmware.situation.sky import Sky
+from firmware.situation.standing import Standings
+from firmware.situation.territory import LAW, InTerritory, Territories
+from firmware.situation.timekeeper import Timekeeper
 
 INFORMED = "informed"
 """The request by which the daemon tells on which day the notices were last shown."""

@@ -22,7 +22,7 @@ from firmware.buses.i2c_fake import FakeI2cBus
 from firmware.buses.pins_fake import FakePins
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.drives.script import (
     SLOWER,
     Action,

@@ -26,7 +26,7 @@ from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed
 from firmware.readings import Channel, Fix, Missing, Reading, Request, Surroundings, Value
-from firmware.requests import KEPT
+from firmware.rider.requests import KEPT
 from firmware.sources.base import SettableClock, Source
 from firmware.view import state_of
 

@@ -20,8 +20,8 @@ from firmware.readings import (
     Tether,
     Why,
 )
+from firmware.situation.territory import LAW
 from firmware.state import MarkSeen, PartSeen, State
-from firmware.territory import LAW
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft, mph
 
 AHEAD = "zone-ahead"

@@ -15,8 +15,8 @@ from pathlib import Path
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
-from firmware.config import Config, fix_settings
-from firmware.config_parts import Supply
+from firmware.config.parts import Supply
+from firmware.config.schema import Config, fix_settings
 from firmware.errors import SledwardenError
 from firmware.outputs.base import Output
 from firmware.outputs.buzzer import Buzzer

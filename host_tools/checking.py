@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.errors import SledwardenError
 from firmware.feed.messages import Hello
 from firmware.findings import Verdict

@@ -1,4 +1,4 @@
-"""Writes `docs/config.md` from the structs of `firmware.config`, so that neither can lag.
+"""Writes `docs/config.md` from the structs of `firmware.config.schema`, so that neither can lag.
 
 Run it as `python -m host_tools.config_reference > docs/config.md`.
 """
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 from msgspec import NODEFAULT, Struct, inspect, structs
 
-from firmware.config import Config
-from firmware.config_faults import law_packs, limit_of, section_of, shown
+from firmware.config.faults import law_packs, limit_of, section_of, shown
+from firmware.config.schema import Config
 from firmware.parts import PARTS
 
 HEAD = """\
 # The configuration: `sledwarden.toml`
 
-Written from `firmware/config.py` by `python -m host_tools.config_reference > docs/config.md`:
-change it there.
+Written from `firmware/config/` by `python -m host_tools.config_reference > docs/config.md`: change
+it there.
 
 The unit reads one file, which `--config` names: the services name
 `/etc/sledwarden/sledwarden.toml`.

@@ -11,9 +11,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from firmware.config_faults import law_packs
+from firmware.config.faults import law_packs
 from firmware.errors import LawError
-from firmware.law import COVERAGES, Clause, Law, load, path_of, read_live
+from firmware.law.packs import COVERAGES, Clause, Law, load, path_of, read_live
 from host_tools.law_rows import figures, judged, needs, zones
 
 HEAD = """\

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from firmware.law import Clause
-from firmware.law_places import Entry
+from firmware.law.packs import Clause
+from firmware.law.places import Entry
 from firmware.parts import load
 from firmware.readings import Channel
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from host_tools.ride import Hole, Leg, Ride
+from host_tools.journals.ride import Hole, Leg, Ride
 
 MARK = "redacted copy, no evidence"
 WHY = "left out: inside a privacy circle"

@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from firmware import config, law, monitor
-from firmware.config import Config
+from firmware import monitor
+from firmware.config import schema as config
+from firmware.config.schema import Config
+from firmware.law import packs as law
 from firmware.maps.plane import Plane
 from firmware.readings import Channel, Feature, Fix, Reading, Surroundings
 from firmware.units import ft, metres, mph, mps

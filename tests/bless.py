@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from firmware import law, monitor
+from firmware import monitor
 from firmware.drives.script_text import load
 from firmware.findings import Alert, Finding, Verdict
+from firmware.law import packs as law
 from firmware.maps.packs import Pack
 from firmware.sources.drive import config_of, readings, with_surroundings
 

@@ -14,7 +14,7 @@ from firmware.buses.uart_fake import FakeReceiver
 from firmware.clock import Clock
 from firmware.findings import Alert, Event, Verdict
 from firmware.gps.fixes import EpochReport, FixSettings, FixTracker
-from firmware.law import Law, Limit
+from firmware.law.packs import Law, Limit
 from firmware.monitor import Monitor, build
 from firmware.readings import (
     Channel,

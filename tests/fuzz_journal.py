@@ -33,8 +33,8 @@ from firmware.journal.keeper import Keeper
 from firmware.journal.seal import Key
 from firmware.link.frames import FrameCutter, NoAnswer, Refused, framed, parse
 from firmware.link.intake import STAGING, Intake
-from host_tools.journal_paths import find
-from host_tools.verifying import verify
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import verify
 
 MOST_S = 2.0
 FALSE = [0, 1, 8, 2**15, 2**31, 2**32 - 1, 2**63, 2**64 - 1]

@@ -24,9 +24,9 @@ from firmware.journal.folder import LEDGER, Place
 from firmware.journal.keeper import Keeper
 from firmware.journal.ledger import SegmentLine, TombstoneLine
 from firmware.journal.seal import Chain, Key
-from host_tools.archive import UNIT_JSON, Seen, UnitFile
-from host_tools.journal_paths import find
-from host_tools.verifying import verify
+from host_tools.journals.archive import UNIT_JSON, Seen, UnitFile
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import verify
 
 BOOTS = 4
 DELETED_BOOT = 2

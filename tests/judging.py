@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from firmware import config, law
-from firmware.law import Clause
+from firmware.config import schema as config
+from firmware.law import packs as law
+from firmware.law.packs import Clause
 from firmware.maps.packs import KINDS
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Nearby

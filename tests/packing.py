@@ -10,8 +10,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from firmware.maps.packs import Pack
-from host_tools import packs
-from host_tools.pack_rows import Row
+from host_tools.packs import build as packs
+from host_tools.packs.rows import Row
 
 
 def row(kind: str, ident: str, shape: BaseGeometry | None, **told: str) -> Row:

@@ -19,7 +19,7 @@ from firmware.link.server import Server
 from firmware.link.ways import SerialWay
 from firmware.outputs.feed import Feed
 from firmware.readings import Missing, Press, Reading, Request, Why
-from firmware.requests import Requests
+from firmware.rider.requests import Requests
 from firmware.state import PartSeen, State
 
 PATIENCE_S = 10.0

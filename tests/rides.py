@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from host_tools import replaying
-from host_tools.journal_copy import JournalCopy
-from host_tools.recordings import Kind, Wishes, open_recording
+from host_tools.journals.copy import JournalCopy
+from host_tools.replay import replaying
+from host_tools.replay.recordings import Kind, Wishes, open_recording
 
 LAKE = Path(__file__).parent.parent / "host_tools" / "demo" / "lake.gpkg"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from judging import HOME, configured, east_of, fix_of, point, square
 
-from firmware import law
 from firmware.findings import Finding, Verdict
+from firmware.law import packs as law
 from firmware.monitor import Monitor, Outcome, build
 from firmware.readings import (
     Channel,

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from firmware import law
-from firmware.alerting import LADDER, Alerts
-from firmware.alerts import BLIND, NEAR, OVER, TABLE, THINGS, Row
+from firmware.alerts.following import LADDER, Alerts
+from firmware.alerts.table import BLIND, NEAR, OVER, TABLE, THINGS, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
+from firmware.law import packs as law
 from firmware.maps.packs import KINDS
 from firmware.rules import (
     advisory,

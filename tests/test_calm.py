@@ -12,7 +12,7 @@ import pytest
 from judging import HOME, clause_of, configured, east_of, fix_of, seen, square
 
 from firmware.findings import Finding
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.maps.packs import KINDS
 from firmware.maps.zones import Calm, Nearby
 from firmware.readings import Feature, Surroundings

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from daemons import Daemon
 
-from firmware.config import Config, Unit, Zones
+from firmware.config.schema import Config, Unit, Zones
 from firmware.feed.messages import Hello
 from firmware.findings import Finding, Verdict
 from firmware.readings import Disk, Receiver

@@ -27,8 +27,8 @@ from firmware.readings import (
     Value,
 )
 from firmware.rules.base import is_within_window
+from firmware.situation.timekeeper import Timekeeper
 from firmware.sources.drive import config_of, readings
-from firmware.timekeeper import Timekeeper
 
 T0 = 1000.0
 NIGHT = datetime(2026, 1, 16, 5, tzinfo=UTC)

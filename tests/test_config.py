@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware import __released__
-from firmware.config import BUILD_DATE, Config, load, parse
-from firmware.config_faults import limit_of, section_of, shown
+from firmware.config.faults import limit_of, section_of, shown
+from firmware.config.schema import BUILD_DATE, Config, load, parse
 from firmware.errors import ConfigError
 from firmware.parts import PARTS
 from host_tools.config_reference import meaning_of, reference, sections

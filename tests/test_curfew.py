@@ -11,7 +11,7 @@ from test_road_network import map_of
 from test_roads import road
 
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.rules.base import NEVER, Snapshot
 from firmware.rules.curfew import TOPIC, Ahead, Curfew
 

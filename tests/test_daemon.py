@@ -17,8 +17,8 @@ from firmware.findings import Anchor, Finding, Pull, Verdict
 from firmware.journal import reader, seal
 from firmware.journal.record import Close
 from firmware.readings import Engine, Reading
-from host_tools.recordings import Kind, Wishes, open_recording
-from host_tools.replaying import build, judge, stream
+from host_tools.replay.recordings import Kind, Wishes, open_recording
+from host_tools.replay.replaying import build, judge, stream
 
 DRIVES = Path(__file__).parent / "drives"
 LIVE = DRIVES / "live.drive"

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from firmware import __released__, __version__, daemon
-from firmware.config_faults import law_packs, section_of
+from firmware.config.faults import law_packs, section_of
 from firmware.dash import main as dash
 from firmware.link import main as link
 from firmware.page import main as page

@@ -20,11 +20,11 @@ from firmware.journal import seal
 from firmware.journal.seal import Verdict
 from firmware.journal.writer import Journal
 from firmware.port.hosts import HostKey, words_of
-from host_tools.archive import Archive, ArchiveError, read_unit
-from host_tools.contact import Contact
-from host_tools.fetching import Download, Result, Watcher
-from host_tools.sled import LostError, RefusedError, Sled, Way
-from host_tools.sled_messages import Identity
+from host_tools.journals.archive import Archive, ArchiveError, read_unit
+from host_tools.port.contact import Contact
+from host_tools.port.fetching import Download, Result, Watcher
+from host_tools.port.messages import Identity
+from host_tools.port.sled import LostError, RefusedError, Sled, Way
 
 CUTS = 100
 SHUT = "the port is shut: hold the rider's button when the glass asks, then try again."

@@ -18,8 +18,8 @@ from firmware.journal.folder import LEDGER
 from firmware.journal.keeper import Keeper
 from firmware.journal.rekey import replace_key
 from firmware.journal.seal import Key
-from host_tools.archive import ArchiveError, read_unit
 from host_tools.cli import app
+from host_tools.journals.archive import ArchiveError, read_unit
 
 
 def _keep(path: Path, forget: int = 0) -> None:

@@ -8,9 +8,9 @@ import bless
 import pytest
 from bless import Change
 
-from firmware import law
 from firmware.drives.script_text import load
-from firmware.law import Clause
+from firmware.law import packs as law
+from firmware.law.packs import Clause
 
 CASES = ("kept", "at the limit", "over", "exempt", "sensor missing")
 

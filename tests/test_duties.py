@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firmware.alerting import Alerts
+from firmware.alerts.events import Events
+from firmware.alerts.following import Alerts
 from firmware.duties import CLOCK, JOURNAL, Duties
-from firmware.events import Events
 from firmware.findings import Finding, Verdict
 from firmware.readings import Missing, Why
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from firmware.events import Events
+from firmware.alerts.events import Events
 from firmware.findings import Event, Finding, Verdict
 
 CLAUSE = "350.10(1)(gm)"

@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 from firmware.findings import Finding, Margin
 from firmware.journal import reader
 from host_tools.cli import app
-from host_tools.journal_paths import find
-from host_tools.ride import Ride
-from host_tools.ride_reading import read_ride
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_ride
+from host_tools.journals.ride import Ride
 
 FORMATS = ("gpx", "geojson", "kml", "csv", "parquet")
 

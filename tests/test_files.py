@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from firmware import daemon
-from firmware.config import parse as parse_config
+from firmware.config.schema import parse as parse_config
 from firmware.dash.base import Fitting
 from firmware.dash.panel_png import Png
 from firmware.drives.script_text import load as load_drive
 from firmware.errors import ConfigError, JournalError, LawError, SledwardenError, ZoneError
 from firmware.files import refuse_to_replace, whole
 from firmware.journal.reader import beside
-from firmware.law import load as load_law
-from host_tools import packs
+from firmware.law.packs import load as load_law
+from host_tools.packs import build as packs
 from host_tools.saving import saved
 
 ROOT = Path(__file__).parent.parent

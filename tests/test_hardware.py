@@ -21,7 +21,7 @@ import pytest
 import yaml
 from gpiozero.pins.pi import PiBoardInfo
 
-from firmware.config_faults import PIN_DUTIES
+from firmware.config.faults import PIN_DUTIES
 from firmware.parts import PARTS
 
 HARDWARE = Path(__file__).parent.parent / "hardware"

@@ -10,7 +10,7 @@ from firmware.errors import SledwardenError
 from firmware.link.enrolled import Enrolled
 from firmware.port.hosts import HostError, HostKey, challenge, is_proof, words_of
 from firmware.port.words import WORDS
-from firmware.requests import LINE_LETTERS
+from firmware.rider.requests import LINE_LETTERS
 
 UNIT_KEY, OTHER_KEY = "11" * 32, "22" * 32
 NONCE = b"n" * 32

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from inspecting import GOOD, check, row, sheet_of, states
 
-from firmware import law
 from firmware.errors import ConfigError, LawError
+from firmware.law import packs as law
 from host_tools.inspection import checks, progress
 from host_tools.inspection.answers import AnswerError, skipped
 from host_tools.inspection.checks import Inspection

@@ -186,7 +186,7 @@ def test_all_77_inspected_paragraphs_are_asked_for_and_the_five_that_inspect_pro
         for vehicle in (SLED, LSV, CAR)
         for clause, _ in checks.load(vehicle, (), ("race",)).rows
     }
-    from firmware.law import load
+    from firmware.law.packs import load
 
     packs = [load(word) for word in ("wi", "wi_act311", "wi_trans305")]
     inspected = {

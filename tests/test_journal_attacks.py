@@ -22,9 +22,9 @@ from firmware.journal import folder, ledger, segment, stored
 from firmware.journal.folder import LEDGER
 from firmware.journal.keeper import Keeper
 from firmware.journal.seal import Key, Verdict, check_segment
-from host_tools.holding import Holding
-from host_tools.journal_paths import find
-from host_tools.verifying import GOOD, verify
+from host_tools.journals.holding import Holding
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import GOOD, verify
 
 TRIES = int(os.environ.get("SLEDWARDEN_ATTACKS", "3"))
 EVERY_BIT = int(os.environ.get("SLEDWARDEN_FLIPS", "1499"))

@@ -12,7 +12,7 @@ from judging import HOME, fix_of, map_of, square
 
 from firmware.kept import Kept
 from firmware.readings import Missing, Press, Request, Why
-from firmware.requests import KEPT, Requests
+from firmware.rider.requests import KEPT, Requests
 
 NOW = datetime(2026, 1, 17, 20, 0, tzinfo=UTC)
 NO_MAP = Missing(Why.NOT_FITTED)

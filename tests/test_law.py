@@ -9,12 +9,13 @@ from typing import get_args
 import msgspec
 import pytest
 
-from firmware import config, law
+from firmware.config import schema as config
 from firmware.errors import LawError
-from firmware.law import Law
-from firmware.law_faults import UNITS
+from firmware.law import packs as law
+from firmware.law.faults import UNITS
+from firmware.law.packs import Law
 from firmware.parts import PARTS
-from firmware.requests import MODES
+from firmware.rider.requests import MODES
 
 PACK = law.FOLDER / "wi.toml"
 WI = law.load("wi")

@@ -7,8 +7,8 @@ import re
 import bless
 import pytest
 
-from firmware import law
-from firmware.law import Clause
+from firmware.law import packs as law
+from firmware.law.packs import Clause
 
 PACKS = {
     "mn": "US-MN", "mi": "US-MI", "ny": "US-NY", "vt": "US-VT", "on": "CA-ON", "qc": "CA-QC",

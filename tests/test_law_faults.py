@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firmware import law
 from firmware.errors import LawError
+from firmware.law import packs as law
 
 HEAD = 'id = "x"\ntitle = "X"\njurisdiction = "X"\nchecked_on = 2026-11-30\n[[clause]]\n'
 CLAUSE = """

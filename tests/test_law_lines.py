@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware import law
-from firmware.law_lines import Lines
+from firmware.law import packs as law
+from firmware.law.lines import Lines
 
 TEXT = '''# a remark with [[clause]] in it
 

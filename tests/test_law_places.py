@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 from test_law import PACK, WHERE
 
-from firmware import law
 from firmware.errors import LawError
-from firmware.law_places import Season
+from firmware.law import packs as law
+from firmware.law.places import Season
 
 HEAD = PACK.read_text().partition("[[clause]]")[0]
 CLAUSE = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from firmware import law
-from firmware.config_faults import law_packs
+from firmware.config.faults import law_packs
 from firmware.errors import LawError
+from firmware.law import packs as law
 from host_tools import law_reference
 
 PAPER = Path(__file__).parents[1] / "docs" / "law.md"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from firmware import law
-from firmware.law import Clause, Number
+from firmware.law import packs as law
+from firmware.law.packs import Clause, Number
 
 TEXTS = Path(__file__).parent / "data" / "law"
 PACKS = {

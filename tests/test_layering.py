@@ -40,13 +40,9 @@ LAYERS: dict[str, tuple[int, str]] = {
         (1, "facts"),
     ),
     "firmware.config": (2, "config"),
-    "firmware.config_faults": (2, "config"),
-    "firmware.config_parts": (2, "config"),
+    "firmware.config.*": (2, "config"),
     "firmware.law": (2, "law"),
-    "firmware.law_clause": (2, "law"),
-    "firmware.law_faults": (2, "law"),
-    "firmware.law_lines": (2, "law"),
-    "firmware.law_places": (2, "law"),
+    "firmware.law.*": (2, "law"),
     "firmware.sources": (3, "sources"),
     "firmware.sources.*": (3, "sources"),
     "firmware.rules": (3, "rules"),
@@ -54,22 +50,16 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.journal": (3, "journal"),
     "firmware.journal.*": (3, "journal"),
     # what is made of findings, and what findings need that no single rule owns
-    "firmware.alerts": (4, "alerts"),
-    "firmware.alerting": (4, "alerts"),
     "firmware.duties": (4, "alerts"),
-    "firmware.events": (4, "alerts"),
-    "firmware.sky": (4, "alerts"),
-    "firmware.standing": (4, "alerts"),
-    "firmware.territory": (4, "alerts"),
-    "firmware.pulls": (4, "alerts"),
-    "firmware.requests": (4, "alerts"),
-    "firmware.marks": (4, "alerts"),
-    "firmware.mark_files": (4, "alerts"),
-    "firmware.notices": (4, "alerts"),
-    "firmware.pack_age": (4, "alerts"),
-    "firmware.modes": (4, "alerts"),
-    "firmware.senses": (4, "alerts"),
-    "firmware.timekeeper": (4, "alerts"),
+    **dict.fromkeys(
+        [
+            f"firmware.{name}"
+            for name in (
+                "alerts", "alerts.*", "rider", "rider.*", "situation", "situation.*",
+            )
+        ],
+        (4, "alerts"),
+    ),
     "firmware.outputs": (5, "outputs"),
     "firmware.outputs.*": (5, "outputs"),
     "firmware.monitor": (6, "monitor"),
@@ -122,9 +112,9 @@ DOORS: dict[str, tuple[str, ...]] = {
     "zstandard": ("firmware.journal.stored",),
     "pyrage": ("firmware.journal.stored",),
     "cryptography": ("firmware.journal.seal", "firmware.signing"),
-    "smp": ("firmware.link.*", "host_tools.sled", "host_tools.sled_messages"),
-    "smpclient": ("host_tools.sled",),
-    "cbor2": ("firmware.link.frames", "host_tools.sled"),
+    "smp": ("firmware.link.*", "host_tools.port.sled", "host_tools.port.messages"),
+    "smpclient": ("host_tools.port.sled",),
+    "cbor2": ("firmware.link.frames", "host_tools.port.sled"),
     "tomlkit": ("firmware.link.settings",),
     "luma": ("firmware.dash.panel_*",),
     "PIL": ("firmware.dash.*",),
@@ -133,12 +123,12 @@ DOORS: dict[str, tuple[str, ...]] = {
     "msgspec": ("firmware.*", "host_tools.*"),
     "typer": ("host_tools.*",),
     "rich": ("host_tools.*",),
-    "gpxpy": ("host_tools.gpx", "host_tools.exports.gpx"),
+    "gpxpy": ("host_tools.replay.gpx", "host_tools.exports.gpx"),
     "duckdb": ("host_tools.exports.parquet",),
-    "pyogrio": ("host_tools.pack_sources",),
-    "nanoarrow": ("host_tools.pack_sources",),
-    "shapely": ("host_tools.pack_shapes", "host_tools.report.maps"),
-    "numpy": ("host_tools.packs", "host_tools.pack_shapes"),
+    "pyogrio": ("host_tools.packs.sources",),
+    "nanoarrow": ("host_tools.packs.sources",),
+    "shapely": ("host_tools.packs.shapes", "host_tools.report.maps"),
+    "numpy": ("host_tools.packs.build", "host_tools.packs.shapes"),
 }
 
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")
@@ -321,16 +311,16 @@ def test_no_import_runs_in_a_ring() -> None:
         ),
         (
             "firmware.gps.nmea",
-            "from firmware import config",
-            "imports firmware.config: layer 1 may not import layer 2",
+            "from firmware.config import schema",
+            "imports firmware.config.schema: layer 1 may not import layer 2",
         ),
         (
             "firmware.maps.zones",
-            "from firmware.config import load",
-            "imports firmware.config: layer 1 may not import layer 2",
+            "from firmware.config.schema import load",
+            "imports firmware.config.schema: layer 1 may not import layer 2",
         ),
         (
-            "firmware.config",
+            "firmware.config.schema",
             "from firmware.rules import base",
             "imports firmware.rules.base: layer 2 may not import layer 3",
         ),
@@ -371,11 +361,11 @@ def test_no_import_runs_in_a_ring() -> None:
         ),
         (
             "firmware.rules.lamp",
-            "import firmware.alerts",
-            "imports firmware.alerts: layer 3 may not import layer 4",
+            "import firmware.alerts.table",
+            "imports firmware.alerts.table: layer 3 may not import layer 4",
         ),
         (
-            "firmware.alerts",
+            "firmware.alerts.table",
             "import firmware.outputs.leds",
             "imports firmware.outputs.leds: layer 4 may not import layer 5",
         ),
@@ -481,7 +471,7 @@ def test_no_import_runs_in_a_ring() -> None:
 def test_each_rule_complains_of_a_planted_violation(
     module: str, source: str, complaint: str
 ) -> None:
-    planted = {"firmware.config", "firmware.rules.base", "firmware.journal.record",
+    planted = {"firmware.config.schema", "firmware.rules.base", "firmware.journal.record",
                "firmware.journal.seal", "firmware.sources.tether", "host_tools.cli"}  # fmt: skip
     assert f"{module}: {complaint}" in complaints_of(module, source, planted)
 
@@ -497,7 +487,7 @@ def test_each_rule_complains_of_a_planted_violation(
         ("firmware.page.app", "import firmware.dash.screen"),
         ("firmware.link.serve", "import firmware.journal.reader"),
         (
-            "host_tools.replaying",
+            "host_tools.replay.replaying",
             "import firmware.monitor, firmware.sources.drive",
         ),
         ("firmware.buses.i2c_fake", "import smbus2, time\ntime.sleep(1)"),

@@ -20,9 +20,9 @@ from daemons import Daemon
 from journal_samples import NOTE, START, journal_in, written
 from port_rig import Rig
 
-from firmware.config import parse
+from firmware.config.schema import parse
 from firmware.link.main import main
-from host_tools.sled import RefusedError, Sled, Way
+from host_tools.port.sled import RefusedError, Sled, Way
 
 PATIENCE_S = 20.0
 HOST = f"127.{os.getpid() % 200}.{os.getpid() // 200 % 250}.80"

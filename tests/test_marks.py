@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from judging import HOME, NO_FIX, east_of, fix_of
 
-from firmware.marks import MOST, Asked, MarkError, Marks, as_argument, asked
 from firmware.readings import Press, Request
-from firmware.requests import KEPT, Effect, Requests
+from firmware.rider.marks import MOST, Asked, MarkError, Marks, as_argument, asked
+from firmware.rider.requests import KEPT, Effect, Requests
 
 UTC_NOW = datetime(2026, 1, 16, 5, 0, tzinfo=UTC)
 

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from judging import configured, fix_of
 
-from firmware import law, monitor
+from firmware import monitor
 from firmware.findings import Notice
 from firmware.informed import Informed
-from firmware.law import Clause
+from firmware.law import packs as law
+from firmware.law.packs import Clause
 from firmware.monitor import INFORMED
-from firmware.notices import Notices, age, notices_of
 from firmware.readings import (
     Channel,
     Engine,
@@ -27,6 +27,7 @@ from firmware.readings import (
     Value,
     Why,
 )
+from firmware.rider.notices import Notices, age, notices_of
 from firmware.view import state_of
 
 WI = law.load("wi")

@@ -10,12 +10,12 @@ from judging import DAY, NIGHT, clause_of, configured, fix_of, seen
 
 from firmware import monitor
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause, Law, Limit
+from firmware.law.packs import Clause, Law, Limit
 from firmware.readings import Channel, Engine, Fix, Light, Missing, Reading, Supply, Why
 from firmware.rules.base import Dark
 from firmware.rules.lamp import LampLit
 from firmware.rules.speed_limit import SpeedLimit
-from firmware.sky import Sky
+from firmware.situation.sky import Sky
 from firmware.sun import hours_of_darkness
 from firmware.units import mps
 

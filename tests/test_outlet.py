@@ -11,8 +11,8 @@ import pytest
 
 from firmware.journal import reader
 from firmware.journal.record import Close
-from host_tools.journal_paths import find
-from host_tools.verifying import verify
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import verify
 
 ROOT = Path(__file__).parent.parent
 CONFIG = ROOT / "hardware" / "sledwarden.toml"

@@ -12,8 +12,8 @@ from judging import HOME, WI, configured, fix_of, square
 from packing import pack_of, row
 
 from firmware.monitor import Monitor, build
-from firmware.pack_age import SHOWN_S, PackAge
 from firmware.readings import Channel, Engine, Missing, Reading, Surroundings, Why
+from firmware.rider.pack_age import SHOWN_S, PackAge
 from firmware.view import state_of
 from host_tools.checking import pack_rows
 

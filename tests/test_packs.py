@@ -34,7 +34,7 @@ from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Reading, Surroundings
 from firmware.rules.zone_speed import ZoneSpeed
 from firmware.sources.surroundings import SurroundingsSource
-from host_tools import packs
+from host_tools.packs import build as packs
 
 WGS84 = Geod(ellps="WGS84")
 HERE = (44.0, -88.0)

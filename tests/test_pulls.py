@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from judging import NO_FIX, fix_of, seen
 
+from firmware.alerts.pulls import Pulls
 from firmware.findings import Pull
-from firmware.pulls import Pulls
 from firmware.readings import Engine, Missing, Tether, TetherState, Why
 from firmware.units import mps
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace as changed
 from test_race_token import KEY, OTHER, forged
 
 from firmware.findings import Verdict
-from firmware.law import load
+from firmware.law.packs import load
 from firmware.monitor import build
 from firmware.race_token import Token, issue
 from firmware.readings import (

@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 from firmware.clock import ManualClock
 from firmware.journal.writer import Journal
 from host_tools.cli import app
-from host_tools.journal_paths import find
-from host_tools.ride import Ride
-from host_tools.ride_reading import read_shown
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_shown
+from host_tools.journals.ride import Ride
 
 # The ride goes north from 45.0, by 1.11195 m a record; record 150 is the middle of the circle, and
 # 50 m are 44.97 records: 106 to 194 lie inside. Of these 89 records 61 are fixes: three of ten are

@@ -16,7 +16,7 @@ from firmware.journal.record import Start
 from firmware.journal.redating import Anchors, Dated
 from firmware.journal.writer import Journal
 from firmware.readings import Channel, Fix, Reading, Request, RtcTime
-from firmware.timekeeper import Timekeeper
+from firmware.situation.timekeeper import Timekeeper
 
 START = datetime(2026, 1, 16, 5, tzinfo=UTC)
 GPS = Anchor("gps", 100.0, START, 0.5, 20.0)

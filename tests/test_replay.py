@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from firmware import law
 from firmware.drives.ride import with_checksum
 from firmware.journal import reader
 from firmware.journal.record import Close, Start
+from firmware.law import packs as law
 from firmware.readings import Fix, Reading
 from firmware.units import mps
 from host_tools.cli import app
@@ -339,7 +339,7 @@ def test_a_journal_that_says_otherwise_is_told_with_the_first_difference(
     folder = tmp_path / "j"
     assert replay(DRIVES / "night_speed_broken.drive", "--journal", folder).exit_code == 0
     from firmware.findings import Finding, Verdict
-    from host_tools import journals
+    from host_tools.journals import judged as journals
 
     honest = reader.read
 

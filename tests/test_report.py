@@ -17,15 +17,15 @@ import rides
 from journal_samples import START, journal_in, put_all
 from typer.testing import CliRunner, Result
 
-from firmware import law
 from firmware.findings import Anchor, Event, Finding, Verdict
+from firmware.law import packs as law
 from firmware.readings import Channel, Feature, Fix, Reading, Surroundings
 from host_tools.cli import app
-from host_tools.journal_paths import find
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_ride
+from host_tools.journals.ride import Leg, Ride
+from host_tools.journals.verifying import verify
 from host_tools.report import page, plots, tables, thin
-from host_tools.ride import Leg, Ride
-from host_tools.ride_reading import read_ride
-from host_tools.verifying import verify
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x07"
 

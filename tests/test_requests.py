@@ -8,7 +8,7 @@ import pytest
 from judging import HOME, NO_FIX, east_of, fix_of
 
 from firmware.readings import Missing, Press, Request, Why
-from firmware.requests import (
+from firmware.rider.requests import (
     MODES,
     PROMPT_S,
     QUESTION_S,

@@ -6,9 +6,9 @@ import pytest
 from judging import HOME, NO_FIX, configured, east_of, fix_of, point, seen, square
 from test_roads import road
 
-from firmware import law
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law import packs as law
+from firmware.law.packs import Clause
 from firmware.maps.zones import Nearby
 from firmware.readings import Engine, Feature, Missing, Surroundings, Why
 from firmware.rules import road_network

@@ -9,7 +9,7 @@ from test_road_network import map_of
 from test_roads import road
 
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause, Limit, Near
+from firmware.law.packs import Clause, Limit, Near
 from firmware.readings import Feature, Missing, Why
 from firmware.rules.road_speed import TOPIC, RoadSpeed
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from firmware.alerts import TABLE
+from firmware.alerts.table import TABLE
 from firmware.dash import faces, figures, letters
 from firmware.dash.screen import draw, draw_no_unit, shown_mph
 from firmware.findings import Finding, LightCue, Verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware.config import Config, Feed, Journal
+from firmware.config.schema import Config, Feed, Journal
 
 ROOT = Path(__file__).parent.parent
 SYSTEMD = ROOT / "hardware" / "systemd"

@@ -9,7 +9,7 @@ import pytest
 
 from firmware.readings import Light, Missing, Why
 from firmware.rules.base import Dark
-from firmware.sky import Sky
+from firmware.situation.sky import Sky
 from firmware.sun import hours_of_darkness
 
 EAGLE_RIVER = (45.917, -89.244)

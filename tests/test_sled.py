@@ -15,8 +15,8 @@ import pytest
 from firmware.link import frames
 from firmware.link.frames import Request
 from firmware.port.messages import INDEX, Command
-from host_tools import sled
-from host_tools.sled import LostError, RefusedError, Sled, Way
+from host_tools.port import sled
+from host_tools.port.sled import LostError, RefusedError, Sled, Way
 
 CONTENT = bytes(range(256)) * 320  # 10 blocks of 8 KiB
 NAME = "/journal/000001-00000000/000001.mcap"

@@ -20,7 +20,7 @@ from judging import (
 )
 
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause, Limit
+from firmware.law.packs import Clause, Limit
 from firmware.readings import Missing, Why
 from firmware.rules.base import Dark, Snapshot
 from firmware.rules.speed_limit import SpeedLimit

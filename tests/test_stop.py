@@ -9,7 +9,7 @@ import pytest
 from judging import HOME, NO_FIX, clause_of, configured, east_of, fix_of, map_of, point, seen
 
 from firmware.findings import Finding, Verdict
-from firmware.law_places import Signs
+from firmware.law.places import Signs
 from firmware.readings import Feature, Missing, Why
 from firmware.rules.stop import StopSign
 

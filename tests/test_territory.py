@@ -12,9 +12,10 @@ import msgspec
 import pytest
 from judging import configured, east_of, fix_of, square
 
-from firmware import law, monitor
+from firmware import monitor
 from firmware.findings import Verdict
-from firmware.law import Law
+from firmware.law import packs as law
+from firmware.law.packs import Law
 from firmware.maps.zones import Nearby
 from firmware.readings import (
     Channel,
@@ -26,7 +27,7 @@ from firmware.readings import (
     Surroundings,
     Why,
 )
-from firmware.territory import LAW, Territories
+from firmware.situation.territory import LAW, Territories
 from firmware.units import mps
 from firmware.view import state_of
 

@@ -10,7 +10,7 @@ import pytest
 from judging import CENTRAL, fix_of
 
 from firmware.readings import Fix, RtcTime
-from firmware.timekeeper import Timekeeper
+from firmware.situation.timekeeper import Timekeeper
 
 FLOOR = date(2026, 1, 1)
 UTC_NOW = datetime(2026, 1, 16, 5, tzinfo=UTC)

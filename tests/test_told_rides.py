@@ -24,15 +24,15 @@ from firmware.findings import (
 from firmware.journal import reader
 from firmware.journal.record import Gap, Record
 from firmware.readings import Channel, Fix, Reading
-from host_tools import replaying
 from host_tools.cli import app
-from host_tools.journal_copy import JournalCopy
-from host_tools.journal_paths import find
-from host_tools.recordings import Kind, Wishes, open_recording
+from host_tools.journals.copy import JournalCopy
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_ride
+from host_tools.journals.ride import Ride
+from host_tools.journals.verifying import verify
+from host_tools.replay import replaying
+from host_tools.replay.recordings import Kind, Wishes, open_recording
 from host_tools.report import page
-from host_tools.ride import Ride
-from host_tools.ride_reading import read_ride
-from host_tools.verifying import verify
 
 DRIVES = Path(__file__).parent / "drives"
 LIMIT = "350.10(1)(gm)"

@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 
 from firmware.journal import seal
 from firmware.port.hosts import HostKey
-from host_tools.archive import ArchiveError, Seen, UnitFile, read_unit
 from host_tools.commands.download import app as download_app
 from host_tools.commands.units import app as units_app
-from host_tools.reaching import way_of
-from host_tools.sled import Way
+from host_tools.journals.archive import ArchiveError, Seen, UnitFile, read_unit
+from host_tools.port.reaching import way_of
+from host_tools.port.sled import Way
 
 RUNNER = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
 

@@ -262,7 +262,9 @@ def test_what_is_no_journal_is_unreadable(tmp_path: Path, content: bytes) -> Non
 
 
 def test_a_path_that_holds_nothing_is_refused(tmp_path: Path) -> None:
-    wanted = "must be a .mcap or .mcap.zst segment, a boot's folder, a journal's folder or an archive."
+    wanted = (
+        "must be a .mcap or .mcap.zst segment, a boot's folder, a journal's folder or an archive."
+    )
     done = _run(tmp_path / "nowhere")
     assert (done.exit_code, done.stderr) == (1, f"{tmp_path}/nowhere: is not there: {wanted}\n")
     done = _run(tmp_path)

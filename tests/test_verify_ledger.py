@@ -18,8 +18,8 @@ from firmware.journal.folder import LEDGER, Storage
 from firmware.journal.keeper import Keeper
 from firmware.journal.ledger import KeyLine
 from firmware.journal.seal import Key
-from host_tools.archive import UNIT_JSON, Seen, UnitFile
 from host_tools.cli import app
+from host_tools.journals.archive import UNIT_JSON, Seen, UnitFile
 
 RUNNER = CliRunner()
 

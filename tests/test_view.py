@@ -10,7 +10,7 @@ import pytest
 from judging import HOME, WI, configured, east_of, fix_of, point, square
 
 from firmware.findings import Finding, LightCue, Verdict
-from firmware.law import Law, Limit
+from firmware.law.packs import Law, Limit
 from firmware.monitor import Monitor, build
 from firmware.readings import (
     Channel,

@@ -12,8 +12,9 @@ from statistics import fmean
 import pytest
 from judging import configured, square
 
-from firmware import law, monitor
+from firmware import monitor
 from firmware.gps.fixes import FixSettings, FixTracker
+from firmware.law import packs as law
 from firmware.maps.plane import Plane
 from firmware.readings import Channel, Feature, Fix, Missing, Reading, Surroundings
 from firmware.units import metres, mps

@@ -21,8 +21,8 @@ from judging import (
 )
 
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
-from firmware.law_places import Entry, Season
+from firmware.law.packs import Clause
+from firmware.law.places import Entry, Season
 from firmware.readings import Engine, Feature, Missing, Why
 from firmware.rules.base import Snapshot
 from firmware.rules.zone_entry import Visit, ZoneEntry

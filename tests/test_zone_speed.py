@@ -22,8 +22,8 @@ from judging import (
 )
 
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause, Limit
-from firmware.law import Near as Reach
+from firmware.law.packs import Clause, Limit
+from firmware.law.packs import Near as Reach
 from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Missing, Surroundings, Why
 from firmware.rules.base import Snapshot

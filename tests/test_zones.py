@@ -20,7 +20,7 @@ from firmware.maps.plane import Plane
 from firmware.maps.zones import Near, Nearby
 from firmware.readings import Feature, Surroundings
 from firmware.units import ft, metres
-from host_tools import packs
+from host_tools.packs import build as packs
 
 LAKE = Path(__file__).parents[1] / "host_tools" / "demo" / "lake.gpkg"
 WGS84 = Geod(ellps="WGS84")

@@ -21,7 +21,7 @@ from packing import pack_of, row
 from typer.testing import CliRunner, Result
 
 from host_tools.cli import app
-from host_tools.pack_mapping import load, presets
+from host_tools.packs.mapping import load, presets
 
 ROOT = Path(__file__).parents[1]
 ZONES = Path(__file__).parent / "data" / "zones"

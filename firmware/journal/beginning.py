@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from firmware import __version__
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.files import sha256_of
 from firmware.journal.record import CONFIG_JSON, CONFIG_TOML, LAW_FOLDER, Start
-from firmware.law import path_of, words_of
+from firmware.law.packs import path_of, words_of
 
 
 def start_of(

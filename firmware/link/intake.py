@@ -21,10 +21,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from firmware import config, law
-from firmware.config import Config
+from firmware.config import schema as config
+from firmware.config.schema import Config
 from firmware.errors import SledwardenError
 from firmware.files import CONFIG_BYTES
+from firmware.law import packs as law
 from firmware.maps.packs import Pack
 
 STAGING = "/staging/"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from firmware import config
-from firmware.config import Config
+from firmware.config import schema as config
+from firmware.config.schema import Config
 from firmware.files import CONFIG_BYTES, whole
 from firmware.link.intake import Intake, IntakeError
 

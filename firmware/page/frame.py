@@ -18,7 +18,7 @@ import msgspec
 
 from firmware.dash import screen
 from firmware.findings import Alert, LightCue, Verdict
-from firmware.law import AUTO, Clause, load_live
+from firmware.law.packs import AUTO, Clause, load_live
 from firmware.state import State
 
 CODE_WORDS = "PAGE CODE"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.readings import Channel, Missing
 from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted
 from firmware.units import ft

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, Literal, Protocol
 from zoneinfo import ZoneInfo
 
-from firmware.config import Rules
+from firmware.config.schema import Rules
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause, Limit
+from firmware.law.packs import Clause, Limit
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Engine, Fix, Light, Missing, Supply, Tether, Why
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import time
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.maps.roads import Roads
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Fix, Missing

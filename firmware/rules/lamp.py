@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.lamps import Drift, LampState, Levels, state_of
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.readings import Channel, Engine, Light, Missing, Supply, Why
 from firmware.rules.base import (
     MOTION,

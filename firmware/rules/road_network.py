@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.maps.roads import CROSSING_M, AtCrossing, OnRoad, Roads, posted_mph
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding
-from firmware.law import Clause, Limit
+from firmware.law.packs import Clause, Limit
 from firmware.maps.roads import OnRoad, Roads, posted_mph
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Fix, Missing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.readings import Channel, Missing
 from firmware.rules.base import (
     NoMemory,

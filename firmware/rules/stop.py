@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
-from firmware.law_places import Signs
+from firmware.law.packs import Clause
+from firmware.law.places import Signs
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Feature, Fix, Missing, Why

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.readings import Channel, Missing, TetherState
 from firmware.rules.base import (
     MOTION,

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
-from firmware.law_places import Entry, Season
+from firmware.law.packs import Clause
+from firmware.law.places import Entry, Season
 from firmware.maps.zones import Calm, Near, Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing, Why
 from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted, uncharted

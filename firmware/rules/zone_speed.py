@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from firmware.config import Config
+from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from firmware.maps.ahead import Edge, Way, first_edge
 from firmware.maps.plane import Plane
 from firmware.maps.zones import Calm, Near, Nearby

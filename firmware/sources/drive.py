@@ -15,8 +15,8 @@ from itertools import count
 
 from msgspec import structs
 
-from firmware.config import Config, fix_settings, load, parse, with_floor
-from firmware.config_parts import Tether as TetherPart
+from firmware.config.parts import Tether as TetherPart
+from firmware.config.schema import Config, fix_settings, load, parse, with_floor
 from firmware.drives.script import (
     Action,
     Asked,

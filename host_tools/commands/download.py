@@ -20,12 +20,12 @@ from rich.progress import (
 
 from firmware.clock import Clock
 from firmware.port.hosts import HostKey, words_of
-from host_tools.archive import Wanted
-from host_tools.contact import POLL_S, Contact
-from host_tools.fetching import Download, Result, Watcher
-from host_tools.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
-from host_tools.sled import RefusedError, Sled
-from host_tools.sled_messages import Identity
+from host_tools.journals.archive import Wanted
+from host_tools.port.contact import POLL_S, Contact
+from host_tools.port.fetching import Download, Result, Watcher
+from host_tools.port.messages import Identity
+from host_tools.port.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.port.sled import RefusedError, Sled
 
 ARCHIVE = Path("rides")
 ENROLL_S = 60.0

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from firmware.errors import SledwardenError
-from host_tools.journal_paths import find
-from host_tools.ride import Ride
-from host_tools.ride_reading import read_shown, say_redated
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_shown, say_redated
+from host_tools.journals.ride import Ride
 from host_tools.saving import saved
 
 app = typer.Typer(add_completion=False)

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from firmware.clock import Clock
-from firmware.config import load as load_config
+from firmware.config.schema import load as load_config
 from firmware.errors import ConfigError, SledwardenError, UsageError
 from firmware.feed.messages import DEFAULT_PATH
 from firmware.files import whole
-from firmware.law import MODES
+from firmware.law.packs import MODES
 from firmware.port.hosts import words_of
 from firmware.signing import SigningKey
 from host_tools.inspection import checks, progress

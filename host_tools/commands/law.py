@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from firmware.config_faults import law_packs
+from firmware.config.faults import law_packs
 from firmware.errors import SledwardenError, UsageError
-from firmware.law import AUTO, COVERAGES, MODES, VEHICLES, Clause, Law, load_all
+from firmware.law.packs import AUTO, COVERAGES, MODES, VEHICLES, Clause, Law, load_all
 from host_tools.inspection import checks
 from host_tools.law_rows import as_object, drives_of, figures, judged, needs, zones
 

@@ -11,7 +11,7 @@ from firmware.clock import Clock
 from firmware.errors import SledwardenError
 from firmware.feed.client import FeedClient
 from firmware.feed.messages import DEFAULT_PATH
-from firmware.law import MODES
+from firmware.law.packs import MODES
 
 ANSWER_S = 3.0
 """How long the unit may take to hear and to show its answer."""

@@ -15,19 +15,26 @@ import msgspec
 import typer
 
 from firmware import monitor
-from firmware.config import Config
-from firmware.config import load as load_config
+from firmware.config.schema import Config
+from firmware.config.schema import load as load_config
 from firmware.findings import Alert, Finding
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
 from firmware.monitor import Monitor
 from firmware.readings import Reading
-from host_tools import replaying
-from host_tools.journal_copy import JournalCopy
-from host_tools.journals import Comparison, Redated, open_journal
-from host_tools.recordings import Kind, Recording, Wishes, as_wished, open_recording, recognise
-from host_tools.replay_lines import fix_line, print_summary, shower, with_progress
-from host_tools.replaying import Summary, Told
+from host_tools.journals.copy import JournalCopy
+from host_tools.journals.judged import Comparison, Redated, open_journal
+from host_tools.replay import replaying
+from host_tools.replay.lines import fix_line, print_summary, shower, with_progress
+from host_tools.replay.recordings import (
+    Kind,
+    Recording,
+    Wishes,
+    as_wished,
+    open_recording,
+    recognise,
+)
+from host_tools.replay.replaying import Summary, Told
 
 app = typer.Typer(rich_markup_mode="rich")
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from host_tools.commands.verify import proved
-from host_tools.journal_paths import find
+from host_tools.journals.paths import find
+from host_tools.journals.reading import read_shown, say_redated
+from host_tools.journals.verifying import load_key
 from host_tools.report import page
 from host_tools.report.words import headline
-from host_tools.ride_reading import read_shown, say_redated
 from host_tools.saving import saved
-from host_tools.verifying import load_key
 
 app = typer.Typer(add_completion=False)
 

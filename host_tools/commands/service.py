@@ -23,10 +23,10 @@ from rich.table import Table
 from firmware.clock import Clock
 from firmware.errors import UsageError
 from firmware.port.hosts import HostKey
-from host_tools.bringing import Brought, bring
-from host_tools.contact import Contact
-from host_tools.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
-from host_tools.sled import Sled
+from host_tools.port.bringing import Brought, bring
+from host_tools.port.contact import Contact
+from host_tools.port.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.port.sled import Sled
 
 AT_NEXT_START = "The unit takes it at its next start: sledwarden service restart"
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from host_tools.archive import ArchiveError, plain, units
 from host_tools.commands.download import ARCHIVE
+from host_tools.journals.archive import ArchiveError, plain, units
 
 app = typer.Typer(rich_markup_mode="rich")
 

@@ -16,10 +16,10 @@ from rich.text import Text
 from firmware.journal.folder import Place
 from firmware.journal.seal import Verdict
 from firmware.journal.stored import Identity
-from host_tools import verifying
-from host_tools.journal_paths import Source, find
+from host_tools.journals import verifying
+from host_tools.journals.paths import Source, find
+from host_tools.journals.verifying import GOOD, GivenKey, Proof, date_of, load_key, proof_object
 from host_tools.progress import shown
-from host_tools.verifying import GOOD, GivenKey, Proof, date_of, load_key, proof_object
 
 COLOURS = {
     Verdict.WHOLE: "green",

@@ -15,7 +15,7 @@ from firmware.errors import SledwardenError, UsageError
 from firmware.feed.client import FeedClient
 from firmware.feed.messages import DEFAULT_PATH
 from firmware.files import whole
-from firmware.mark_files import arguments_of, collection, mark_feature
+from firmware.rider.mark_files import arguments_of, collection, mark_feature
 from firmware.state import MarkSeen, State
 from host_tools.saving import saved
 

@@ -16,8 +16,8 @@ from firmware.errors import SledwardenError, ZoneError
 from firmware.files import whole
 from firmware.maps.geopackage import decode
 from firmware.maps.packs import Pack
-from firmware.mark_files import collection, report_feature
 from firmware.readings import Feature
+from firmware.rider.mark_files import collection, report_feature
 from host_tools.saving import saved
 
 REPORTS = Path("reports.geojson")

@@ -26,8 +26,8 @@ from firmware.units import ft, metres
 from host_tools.commands.zone_marks import marks
 from host_tools.commands.zone_report import report
 from host_tools.commands.zones_build import NO_COVERAGE, build
-from host_tools.pack_diff import CHANGES, differences
-from host_tools.pack_facts import PackFacts, facts
+from host_tools.packs.diff import CHANGES, differences
+from host_tools.packs.facts import PackFacts, facts
 
 _TWO_KM_FT = 6562.0
 _FEW = 10  # coverages that are named; the rest are counted

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRe
 
 from firmware.errors import ZoneError
 from firmware.maps.packs import KINDS, STRUCK
-from host_tools.pack_rows import Box, Origin, Row, is_date
+from host_tools.packs.rows import Box, Origin, Row, is_date
 
 if TYPE_CHECKING:
-    from host_tools.packs import Account, Asked
+    from host_tools.packs.build import Account, Asked
 
 NO_COVERAGE = "no coverage: the dwelling clause stays unknown everywhere"
 
@@ -98,7 +98,8 @@ def build(
     box = None if bounds is None else _box(bounds)
     if coverage == "bounds" and box is None:
         raise typer.BadParameter("bounds: must have --bounds W,S,E,N", param_hint="--coverage")
-    from host_tools import pack_mapping, packs  # noqa: PLC0415 -- GDAL takes half a second
+    from host_tools.packs import build as packs  # noqa: PLC0415 -- GDAL takes half a second
+    from host_tools.packs import mapping as pack_mapping  # noqa: PLC0415 -- GDAL takes half a second
 
     rules = None if mapping is None else pack_mapping.load(mapping)
     told = Origin(kind, source, licence, dated, confidence)
@@ -123,7 +124,7 @@ def _rows(
     progress: Progress,
 ) -> Iterator[Row]:
     """The rows of all the files, and of the coverage; raises ZoneError where some can't be."""
-    from host_tools import packs  # noqa: PLC0415 -- see above
+    from host_tools.packs import build as packs  # noqa: PLC0415 -- see above
 
     for path in inputs:
         yield from packs.rows_of(path, asked, account, _reading(progress, path.name))

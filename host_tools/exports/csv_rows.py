@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from host_tools.exports.rows import COLUMNS, clean, rows
-from host_tools.replaying import iso
-from host_tools.ride import Ride
+from host_tools.journals.ride import Ride
+from host_tools.replay.replaying import iso
 
 _PLACES = {"lat": 7, "lon": 7}
 _DECIMALS = 3

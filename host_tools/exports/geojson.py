@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from host_tools.exports.rows import STANDING, Line, Row, lines, marks, place
-from host_tools.replaying import iso
-from host_tools.ride import Ride
+from host_tools.journals.ride import Ride
+from host_tools.replay.replaying import iso
 
 _encode = msgspec.json.Encoder().encode
 

@@ -9,7 +9,7 @@ from gpxpy.gpx import GPX, GPXTrack, GPXTrackPoint, GPXTrackSegment, GPXWaypoint
 
 from firmware import __version__
 from host_tools.exports.rows import clean, marks, title, words
-from host_tools.ride import Leg, Ride
+from host_tools.journals.ride import Leg, Ride
 
 _POINT = "http://www.garmin.com/xmlschemas/TrackPointExtension/v2"
 _MPS_PER_MPH = 0.44704

@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape
 
 from firmware.findings import Margin
 from host_tools.exports.rows import STANDING, Line, Row, clean, lines, marks, title, words
-from host_tools.replaying import iso
-from host_tools.ride import Ride
+from host_tools.journals.ride import Ride
+from host_tools.replay.replaying import iso
 
 # KML writes a colour as alpha, blue, green, red.
 _STYLES = {

@@ -12,7 +12,7 @@ import duckdb
 
 from host_tools.exports import csv_rows
 from host_tools.exports.rows import COLUMNS
-from host_tools.ride import Ride
+from host_tools.journals.ride import Ride
 
 _TYPES = {
     **dict.fromkeys(COLUMNS, "DOUBLE"),

@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from firmware.findings import Margin
+from host_tools.journals.ride import Exceedance, Leg, Ride, Stood
 from host_tools.redacting import MARK
-from host_tools.ride import Exceedance, Leg, Ride, Stood
 
 STANDING = {
     Margin.FREE: "no limit",

@@ -15,10 +15,10 @@ from typing import Literal
 
 import msgspec
 
-from firmware import law
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
-from firmware.law import VEHICLES, Clause
+from firmware.law import packs as law
+from firmware.law.packs import VEHICLES, Clause
 from host_tools.inspection.answers import Answer, AnswerError, parse
 from host_tools.inspection.conditions import (
     Bound,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from host_tools.inspection.answers import Answer, AnswerError, Days
 from host_tools.inspection.checks import MADE, Check, Inspection, Question
 from host_tools.inspection.conditions import Bound, Condition, Day, Words, meets

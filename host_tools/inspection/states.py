@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from firmware.law import Clause
+from firmware.law.packs import Clause
 from host_tools.inspection.answers import Answer
 from host_tools.inspection.checks import Check
 from host_tools.inspection.conditions import Bound

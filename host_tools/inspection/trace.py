@@ -18,9 +18,9 @@ from firmware.feed.client import FeedClient
 from firmware.readings import Channel, Fix, Light, Reading, Request
 from firmware.state import State
 from firmware.units import mps
-from host_tools import replaying
-from host_tools.journals import open_journal
-from host_tools.recordings import Kind, Wishes, open_recording, recognise
+from host_tools.journals.judged import open_journal
+from host_tools.replay import replaying
+from host_tools.replay.recordings import Kind, Wishes, open_recording, recognise
 
 HEAR_S = 5.0
 """How long a unit may be silent before it counts as gone."""

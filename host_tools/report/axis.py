@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
+from host_tools.journals.ride import Leg, Ride
 from host_tools.report import words
 from host_tools.report.markup import Markup, el, join
-from host_tools.ride import Leg, Ride
 
 WIDE = 10_000.0
 """The width of plot and strips in their own units, stretched over whatever width there is."""

@@ -17,9 +17,9 @@ from firmware.maps.plane import Plane
 from firmware.readings import Feature
 from firmware.units import metres
 from host_tools.exports.rows import Line, lines
+from host_tools.journals.ride import Exceedance, Leg, Ride
 from host_tools.report import words
 from host_tools.report.markup import Markup, el, join, short
-from host_tools.ride import Exceedance, Leg, Ride
 
 ASPECTS = (1.4, 2.1)
 """The least and the greatest width over height of a map."""

@@ -14,12 +14,12 @@ import msgspec
 
 from firmware import __version__
 from firmware.findings import Margin
+from host_tools.journals.ride import Exceedance, Ride
+from host_tools.journals.verifying import GOOD, Proof, worst
 from host_tools.report import maps, plots, tables, words
 from host_tools.report.axis import WIDE, Axis
 from host_tools.report.maps import Area
 from host_tools.report.markup import Markup, el, join
-from host_tools.ride import Exceedance, Ride
-from host_tools.verifying import GOOD, Proof, worst
 
 HERE = Path(__file__).parent
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from operator import itemgetter
 
+from host_tools.journals.ride import Exceedance, Leg, Ride
 from host_tools.report import thin, words
 from host_tools.report.axis import WIDE, Axis
 from host_tools.report.markup import Markup, el, join, short
-from host_tools.ride import Exceedance, Leg, Ride
 
 HIGH = 1000.0
 """The height of the plot in its own units."""

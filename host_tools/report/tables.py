@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from host_tools.journals.ride import Exceedance, Leg, NotWatched, Ride, Stood
+from host_tools.journals.verifying import Proof, date_of, key_words, sentence
 from host_tools.report import words
 from host_tools.report.markup import Child, Markup, el, join
 from host_tools.report.words import NARROW, PLUS_MINUS
-from host_tools.ride import Exceedance, Leg, NotWatched, Ride, Stood
-from host_tools.verifying import Proof, date_of, key_words, sentence
 
 SHOWN_EXCEEDANCES = 300
 SHOWN_CHANGES = 500

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from firmware.journal.seal import Verdict as Sealed
-from firmware.law import Clause
+from firmware.law.packs import Clause
+from host_tools.journals.ride import Exceedance, Leg, NotWatched, Ride
 from host_tools.report.markup import Markup, el
-from host_tools.ride import Exceedance, Leg, NotWatched, Ride
 
 MINUS = "\N{MINUS SIGN}"
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"

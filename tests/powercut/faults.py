@@ -21,8 +21,8 @@ from firmware.journal import folder, reader
 from firmware.journal.record import Gap, Record, Start
 from firmware.journal.writer import Journal
 from firmware.readings import Disk, Missing
-from host_tools.journal_paths import find
-from host_tools.verifying import verify
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import verify
 
 DEVICE, CARD = "/dev/vda", Path("/mnt")
 MAPPED = "/dev/dm-0"

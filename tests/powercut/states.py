@@ -16,8 +16,8 @@ from firmware.findings import Event, Finding, Verdict
 from firmware.journal import folder, ledger, reader, seal, stored
 from firmware.journal.record import Record, Start
 from firmware.journal.writer import Journal
-from host_tools.journal_paths import find
-from host_tools.verifying import GOOD, verify
+from host_tools.journals.paths import find
+from host_tools.journals.verifying import GOOD, verify
 from powercut.disk import Cut, Happening, Write, cut_at
 from powercut.mounting import LoopDisk
 from powercut.writing import keeper_of

@@ -1,0 +1,1 @@
+"""The law as data: packs of clauses, read and refused whole."""

@@ -1,0 +1,1 @@
+"""What the rider asks, declares and marks, and what the rider is told at rest."""

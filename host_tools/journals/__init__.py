@@ -1,0 +1,1 @@
+"""Journals at a desk: found, kept, proved, judged again, read into a ride."""

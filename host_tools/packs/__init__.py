@@ -1,0 +1,1 @@
+"""Zone packs: built from any map, looked at, compared."""

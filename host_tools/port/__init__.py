@@ -1,0 +1,1 @@
+"""The desk's end of a unit's service port."""

@@ -1,0 +1,1 @@
+"""Recordings, and the judging core over them."""
