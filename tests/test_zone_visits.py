@@ -1,0 +1,123 @@
+"""A visit to land that is not entered: how far it reaches, what is between two fixes, and calm."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from judging import (
+    DAY,
+    HOME,
+    clause_of,
+    configured,
+    east_of,
+    fix_of,
+    local_of,
+    map_of,
+    seen,
+    square,
+)
+
+from firmware.findings import Finding, Verdict
+from firmware.law.packs import Clause
+from firmware.law.places import Entry, Season
+from firmware.maps.zones import Nearby
+from firmware.readings import Engine
+from firmware.rules.zone_entry import Visit, ZoneEntry
+
+CLAUSE = msgspec.structs.replace(
+    clause_of("350.10(1)(f)"), kind="zone_entry", entry=Entry(("private",))
+)
+RULE = ZoneEntry(configured())
+BARE = map_of()
+
+
+def go(
+    chart: Nearby, *moments: tuple[float, tuple[float, float], float], clause: Clause = CLAUSE
+) -> list[Finding]:
+    """The findings at each (seconds, place, mph)."""
+    memory, findings = RULE.begin(), []
+    for at_s, place, speed_mph in moments:
+        now = seen(at_s=at_s, fix=fix_of(speed_mph, place), nearby=chart)
+        memory, finding = RULE.judge(memory, now, clause)
+        findings.append(finding)
+    return findings
+
+
+@pytest.mark.parametrize(("gap_s", "verdict"), [(5.0, Verdict.VIOLATION), (5.5, Verdict.COMPLIANT)])
+def test_what_lies_between_two_fixes_counts_up_to_5_s(gap_s: float, verdict: Verdict) -> None:
+    chart = map_of(square("private", HOME, 50.0))
+    found = go(chart, (100.0, east_of(-200.0), 55.0), (100.0 + gap_s, east_of(200.0), 55.0))
+    assert found[-1].verdict is verdict
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+@pytest.mark.parametrize("is_north", [False, True])
+def test_the_way_between_two_fixes_is_as_deep_in_a_zone_at_each_quarter(
+    share: float, is_north: bool
+) -> None:
+    # 30 ft from each edge, where 10 ft are the error: more than twice as deep as need be.
+    def along(feet: float) -> tuple[float, float]:
+        return east_of(0.0, feet) if is_north else east_of(feet)
+
+    chart = map_of(square("private", along(200.0 - share * 400.0), 30.0))
+    finding = go(chart, (100.0, along(-200.0), 55.0), (104.0, along(200.0), 55.0))[-1]
+    assert finding.verdict is Verdict.VIOLATION
+    assert finding.value == pytest.approx(30.0, abs=0.1)
+
+
+@pytest.mark.parametrize(("out_m", "verdict"), [(20.9, Verdict.UNSURE), (21.3, Verdict.COMPLIANT)])
+def test_a_sled_that_stands_has_left_only_15_m_past_a_second_error(
+    out_m: float, verdict: Verdict
+) -> None:
+    # 10 ft are 3.048 m: twice that and 15 m are 21.1 m.
+    chart = map_of(square("private", HOME, 300.0))
+    place = east_of(300.0 + out_m / 0.3048)
+    at_edge = [(100.0, east_of(280.0), 9.0), (101.0, east_of(312.0), 0.0)]
+    found = go(chart, *at_edge, (102.0, place, 0.0))
+    assert [one.verdict for one in found] == [Verdict.VIOLATION, Verdict.UNSURE, verdict]
+
+
+def test_a_stop_within_15_m_and_the_error_opens_a_zone() -> None:
+    clause = msgspec.structs.replace(CLAUSE, entry=Entry(("ski_slide_skate",), after_stop=True))
+    chart = map_of(square("ski_slide_skate", HOME, 300.0))
+    for stop_m, verdict in ((17.5, Verdict.COMPLIANT), (18.5, Verdict.VIOLATION)):
+        stop = east_of(300.0 + stop_m / 0.3048)
+        moments = [(100.0, stop, 0.0), (101.0, stop, 0.0), (102.0, stop, 0.0)]
+        on = [(103.0, east_of(310.0), 20.0), (104.0, east_of(250.0), 20.0)]
+        assert go(chart, *moments, *on, clause=clause)[-1].verdict is verdict
+
+
+def test_how_far_the_zone_is_away_is_told_outside_and_nothing_inside() -> None:
+    chart = map_of(square("private", HOME, 300.0))
+    outside, inside = go(chart, (100.0, east_of(305.0), 20.0), (101.0, east_of(280.0), 20.0))
+    assert (outside.verdict, outside.away_ft) == (Verdict.UNSURE, pytest.approx(5.0, abs=0.01))
+    assert outside.why.endswith("5 ft outside, give or take 10 ft")
+    assert (inside.verdict, inside.away_ft) == (Verdict.VIOLATION, 0.0)
+
+
+def calm() -> Visit:
+    """The memory of a fix with nothing near, whose finding goes on to hold."""
+    memory, finding = RULE.judge(RULE.begin(), seen(nearby=BARE), CLAUSE)
+    assert memory.calm is not None
+    assert finding.why == "in no private"
+    return memory
+
+
+def later(clause: Clause = CLAUSE, **changes: object) -> Finding:
+    return RULE.judge(calm(), seen(at_s=101.0, nearby=BARE, **changes), clause)[1]
+
+
+def test_on_calm_ground_a_finding_goes_on_and_is_not_made_again() -> None:
+    memory = calm()
+    _, finding = RULE.judge(memory, seen(at_s=101.0, nearby=BARE), CLAUSE)
+    assert finding is memory.said
+
+
+def test_calm_ground_does_not_hide_a_mode_a_season_or_a_parked_sled() -> None:
+    racing = msgspec.structs.replace(CLAUSE, lifted_by=("race",))
+    assert later(racing, modes=frozenset({"race"})).verdict is Verdict.EXEMPT
+    summer = msgspec.structs.replace(CLAUSE, season=Season("05-01", "09-30"))
+    local = local_of("2026-01-16T18:00:00")
+    assert later(summer, local=local, dark=DAY).why == "outside its season"
+    parked = later(engine=Engine(False), fix=fix_of(0.0))
+    assert parked.why == "parked with the engine off"
