@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from judging import (
     DAY,
     HOME,
+    NO_FIX,
     clause_of,
     configured,
     east_of,
     fix_of,
     local_of,
     map_of,
+    point,
     seen,
     square,
 )
@@ -21,7 +25,7 @@ from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.law.places import Entry, Season
 from firmware.maps.zones import Nearby
-from firmware.readings import Engine
+from firmware.readings import Engine, Feature, Missing, Why
 from firmware.rules.zone_entry import Visit, ZoneEntry
 
 CLAUSE = msgspec.structs.replace(
@@ -121,3 +125,70 @@ def test_calm_ground_does_not_hide_a_mode_a_season_or_a_parked_sled() -> None:
     assert later(summer, local=local, dark=DAY).why == "outside its season"
     parked = later(engine=Engine(False), fix=fix_of(0.0))
     assert parked.why == "parked with the engine off"
+
+
+def test_calm_ground_holds_nothing_without_a_fix_and_needs_no_engine_sense() -> None:
+    lost = later(fix=NO_FIX)
+    assert (lost.verdict, lost.why) == (Verdict.UNKNOWN, "place not known (no fix)")
+    assert later(engine=Missing(Why.NOT_FITTED)).why == "in no private"
+
+
+# Which zone counts.
+
+
+def test_of_two_zones_the_deeper_one_counts() -> None:
+    beside = square("private", east_of(310.0), 5.0, "beside")  # its edge is 5 ft off
+    for features in (
+        (square("private", HOME, 300.0), beside),
+        (beside, square("private", HOME, 300.0)),
+    ):
+        finding = go(map_of(*features), (100.0, HOME, 20.0))[-1]
+        assert finding.verdict is Verdict.VIOLATION
+        finding = go(map_of(*features), (100.0, east_of(280.0), 20.0))[-1]
+        assert (finding.verdict, finding.value) == (Verdict.VIOLATION, pytest.approx(20.0, abs=0.1))
+
+
+def test_in_one_zone_the_next_one_is_not_entered_before_its_own_error() -> None:
+    rule = ZoneEntry(configured('[zones]\nconsents = ["ours"]\n'))
+    clause = msgspec.structs.replace(CLAUSE, entry=Entry(("private",), consent=True))
+    chart = map_of(
+        square("private", HOME, 300.0, "ours"), square("private", east_of(615.0), 300.0, "theirs")
+    )
+    memory, verdicts = rule.begin(), []
+    for at_s in (100.0, 101.0):  # 15 ft from theirs, where 10 ft are the error
+        now = seen(at_s=at_s, fix=fix_of(20.0, east_of(300.0)), nearby=chart)
+        memory, finding = rule.judge(memory, now, clause)
+        verdicts.append(finding.verdict)
+    assert verdicts == [Verdict.EXEMPT, Verdict.EXEMPT]
+
+
+def test_whoever_stays_at_a_point_is_not_accused_either() -> None:
+    clause = msgspec.structs.replace(CLAUSE, entry=Entry(("cemetery",), line_ft=50.0))
+    chart = map_of(point("cemetery", HOME))
+    found = go(chart, (100.0, HOME, 5.0), (101.0, HOME, 5.0), clause=clause)
+    assert [one.verdict for one in found] == [Verdict.UNSURE, Verdict.UNSURE]
+
+
+def test_a_closed_trail_counts_for_the_stretch_on_which_it_is_left() -> None:
+    ends = tuple((lon, lat) for lat, lon in (east_of(-2000.0), east_of(2000.0)))
+    clause = msgspec.structs.replace(CLAUSE, entry=Entry(("trail",), line_ft=20.0))
+    chart = map_of(Feature("trail", "13", "", "line", (ends,)))
+    moments = [(100.0 + n, east_of(0.0, north), 40.0) for n, north in enumerate((0.0, 0.0, 60.0))]
+    found = go(chart, *moments, clause=clause)
+    assert [one.verdict for one in found] == [Verdict.UNSURE] + [Verdict.VIOLATION] * 2
+
+
+@pytest.mark.parametrize(
+    ("days", "verdict"),
+    [
+        ({"closed_from": "2026-01-01"}, Verdict.VIOLATION),  # with no day on which it opens
+        ({"closed_to": "2026-12-31"}, Verdict.VIOLATION),
+        ({"closed_from": "2026-02-01"}, Verdict.COMPLIANT),
+        ({"closed_from": "12-01"}, Verdict.UNSURE),  # each year from then, and nobody says how long
+    ],
+)
+def test_a_zone_with_one_day_alone_is_closed_from_it_or_to_it(
+    days: dict[str, str], verdict: Verdict
+) -> None:
+    zone = replace(square("private", HOME, 300.0), attributes=days)
+    assert go(map_of(zone), (100.0, HOME, 20.0))[-1].verdict is verdict
