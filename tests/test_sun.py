@@ -233,6 +233,15 @@ def test_half_an_hour_counts_from_the_sunset_at_the_place() -> None:
     assert sun_altitude_deg(*place, sunset) == pytest.approx(-0.8333, abs=0.001)
 
 
+def test_darkness_ends_half_an_hour_before_the_sunrise_at_the_place() -> None:
+    place = WISCONSIN["Eagle River"]
+    midnight = utc("2026-01-20T06:00:00Z")
+    sunrise = hours_of_darkness(*place, midnight, 0.0, 0.0).until_utc
+    answer = hours_of_darkness(*place, midnight)
+    assert answer.is_dark
+    assert sunrise - answer.until_utc == pytest.approx(HALF_HOUR, abs=timedelta(seconds=0.1))
+
+
 def test_a_night_shorter_than_both_half_hours_has_no_darkness() -> None:
     # At 65.8 N on 16 June 2026 the Sun is down for less than the hour that the two halves take.
     place, noon = (65.75, 20.0), utc("2026-06-16T10:40:00Z")
