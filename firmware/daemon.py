@@ -275,6 +275,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             feed=_feed(plan, unit, clock),
             scout=fitted.scout,
             rtc=fitted.rtc,
+            shows_new_key=plan.drive is None,  # a ride that is played has nobody to see it
             on_started=begin_the_world,
         )
     log.info("ended: %s", why)

@@ -433,7 +433,8 @@ class Monitor:
             return  # which duties, is not known yet
         local = self.local(at_s)
         is_moving = False if self.is_standing else self.senses.is_moving
-        is_free = not self.requests.prompt and not self.alerts.is_loud
+        is_taken = self.requests.prompt != "" or self.requests.is_key_wanted
+        is_free = not is_taken and not self.alerts.is_loud
         today = None if local is None else local.date()
         told = self.notices.follow(at_s, today, is_moving, is_free=is_free)
         outcome.notes += [(at_s, notice) for notice in told]

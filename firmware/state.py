@@ -45,7 +45,8 @@ class State:
     `answered` is the last question (`prompt`) that the rider answered by holding the button.
     `mode_words` says of each of `modes` who declared it and what is proven. `fix_at_s` is when the
     speed was measured. `marks` are the rider's own; `zone_id` is the id of what `zone` and
-    `zone_ft` tell of.
+    `zone_ft` tell of. `key` is the public key that seals the journal, in hex, `key_print` its
+    fingerprint, both empty until the journal has one; `is_key_shown` while the glass shows it.
     """
 
     at_s: float
@@ -89,3 +90,7 @@ class State:
     fix_at_s: float | None = None
     marks: tuple[MarkSeen, ...] = ()
     zone_id: str = ""
+    unit: str = ""
+    key: str = ""
+    key_print: str = ""
+    is_key_shown: bool = False

@@ -26,8 +26,9 @@ from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed
 from firmware.readings import Channel, Fix, Missing, Reading, Request, Surroundings, Value
-from firmware.rider.requests import KEPT
+from firmware.rider.requests import KEPT, NEW_KEY
 from firmware.sources.base import SettableClock, Source
+from firmware.state import State
 from firmware.view import state_of
 
 log = logging.getLogger("sledwarden.unit")
@@ -89,6 +90,7 @@ class Unit:
         self._feed: Feed | None = None
         self._informed: Informed | None = None
         self._kept: Kept | None = None
+        self._shows_new_key = False
         self._ended_why = ""
         self._cues: Cues | None = None
         self._at_s = 0.0
@@ -127,10 +129,12 @@ class Unit:
         rtc: SettableClock | None = None,
         informed: Informed | None = None,
         kept: Kept | None = None,
+        shows_new_key: bool = False,
         on_started: Callable[[], None] | None = None,
     ) -> str:
         """Starts the sources, judges until `stop`, ends all in order; returns why it ended.
 
+        `shows_new_key`: a key that this start made is put on the glass once, unasked.
         `on_started` is called once every source runs: a simulated world begins then.
         """
         self._journal, self._feed, self._scout, self._rtc = journal, feed, scout, rtc
@@ -146,6 +150,7 @@ class Unit:
         for mark in () if kept is None else kept.marks():
             self._ask(Request("mark", mark, KEPT))
         self._kept = kept
+        self._shows_new_key = shows_new_key
         self._sources = list(sources)
         for source in self._sources:
             source.start(self.post)
@@ -179,6 +184,9 @@ class Unit:
             reading = grained(reading)
             outcome = self.monitor.step(reading, self._at_s)
         self._act(reading, outcome)
+        if self._shows_new_key and self._journal is not None and self._journal.is_key_new:
+            self._shows_new_key = False
+            self._ask(Request("key", NEW_KEY, BY))
         self._notifier.alive(self._real.mono_s())
 
     def _act(self, reading: Reading | None, outcome: Outcome) -> None:
@@ -199,7 +207,7 @@ class Unit:
                 self._feed.alert(alert)
         if self._feed is not None and (outcome.alerts or real_s - self._shown_s >= SHOW_GAP_S):
             self._shown_s = real_s
-            self._feed.push(state_of(self.monitor, self._at_s))
+            self._feed.push(self._state())
         if self._informed is not None:
             self._informed.note(self.monitor.notices.done_on)
         if self._kept is not None:
@@ -209,6 +217,12 @@ class Unit:
             self._kept.look(self.monitor.requests, around, self._at_s, utc)
         if reading is not None:
             self._follow(reading.value)
+
+    def _state(self) -> State:
+        key = key_print = ""
+        if self._journal is not None:
+            key, key_print = self._journal.public_key, self._journal.fingerprint
+        return state_of(self.monitor, self._at_s, key, key_print)
 
     def _follow(self, value: Value) -> None:
         """Does what a reading asks beyond judging it."""
@@ -279,7 +293,7 @@ class Unit:
         for output in self._outputs:
             output.stop()
         if self._feed is not None:
-            self._feed.push(state_of(self.monitor, self._at_s))
+            self._feed.push(self._state())
             self._feed.stop()
         if self._informed is not None:
             self._informed.finish()

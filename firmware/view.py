@@ -29,8 +29,8 @@ NEARBY_KINDS = ("dwelling", "shanty", "person")
 MPH_OF = {"mph": 1.0, "km/h": MPS_PER_KMH / MPS_PER_MPH}
 
 
-def state_of(monitor: Monitor, at_s: float) -> State:
-    """The picture of the unit at an instant."""
+def state_of(monitor: Monitor, at_s: float, key: str = "", key_print: str = "") -> State:
+    """The picture of the unit at an instant, whose journal is sealed by this key."""
     utc = monitor.timekeeper.utc(at_s)
     local = monitor.local(at_s)
     fix = monitor.fix
@@ -41,6 +41,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
     disk = monitor.held[Channel.JOURNAL].value
     around = monitor.held[Channel.SURROUNDINGS].value
     standing = monitor.alerts.standing()
+    is_key_shown = _is_key_shown(monitor)
     return State(
         at_s=at_s,
         is_watching=monitor.is_watching,
@@ -67,7 +68,7 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         satellites=receiver.satellites if isinstance(receiver, Receiver) else None,
         journal=_journal(monitor),
         modes=tuple(sorted(monitor.requests.modes)),
-        prompt=monitor.requests.prompt or monitor.notices.words or monitor.pack_age.words,
+        prompt=_prompt(monitor, has_key=key != "", is_key_shown=is_key_shown),
         answered=monitor.requests.answered,
         answered_s=monitor.requests.answered_s,
         cues=monitor.cues(at_s),
@@ -87,7 +88,26 @@ def state_of(monitor: Monitor, at_s: float) -> State:
         marks=_marks(monitor, at_s),
         mode_words=monitor.requests.mode_words,
         fix_at_s=None if here is None else monitor.held[Channel.FIX].mono_s,
+        unit=monitor.requests.unit,
+        key=key,
+        key_print=key_print,
+        is_key_shown=is_key_shown and key != "",
     )
+
+
+def _is_key_shown(monitor: Monitor) -> bool:
+    """Whether the glass may give its room to the key: not under way."""
+    may = monitor.is_standing or isinstance(monitor.fix, Missing)
+    return monitor.requests.is_key_wanted and may
+
+
+def _prompt(monitor: Monitor, *, has_key: bool, is_key_shown: bool) -> str:
+    """The words on the glass: what was asked, then what the day brings."""
+    if monitor.requests.prompt:
+        return monitor.requests.prompt
+    if is_key_shown:
+        return "" if has_key else "NO KEY YET"
+    return monitor.notices.words or monitor.pack_age.words
 
 
 def _lowest_limit(monitor: Monitor) -> tuple[float, str] | None:

@@ -65,11 +65,24 @@ def unit_rows(first: State, last: State, hello: Hello | None) -> Iterator[Row]:
     """All that two pictures of the unit, some seconds apart, tell."""
     version = "" if hello is None else f"sledwarden {hello.version}, process {hello.pid}"
     yield Row(part="unit", ok=True, value=version or "answers", limit="a state within 2 s")
+    yield from _key_rows(last)
     yield from _receiver_rows(first, last)
     yield from _part_rows(last)
     yield _clock(last)
     yield _journal(last)
     yield from _rule_rows(last)
+
+
+def _key_rows(state: State) -> Iterator[Row]:
+    """Whose the journal is: what goes into the record of a unit's commissioning."""
+    advice = "Look at the card and at [journal] folder: the key is made at the first start."
+    named = (
+        ("unit: name", state.unit),
+        ("unit: key", state.key),
+        ("unit: key's print", state.key_print),
+    )
+    for part, value in named:
+        yield _mark(part, value != "", value or None, None, "the journal has no key yet", advice)
 
 
 def _mark(

@@ -43,6 +43,9 @@ GOOD = State(
     receiver=GOOD_RECEIVER,
     disk=Disk(4000.0),
     packs=("lake.gpkg",),
+    unit="sled-7",
+    key="ab" * 32,
+    key_print="32af-865b-0ab8-702c",
     parts=(
         PartSeen("light.head", "850 lux"),
         PartSeen("light.tail", "300 lux"),
@@ -70,9 +73,11 @@ def test_a_unit_with_nothing_wrong_has_a_mark_for_every_part() -> None:
     rows = rows_of(replace(GOOD, at_s=105.0))
     assert all(row.ok for row in rows.values()), rows
     assert rows["unit"].value == "sledwarden 0.1.0, process 77"
+    assert rows["unit: key"].value == "ab" * 32
+    assert rows["unit: key's print"].value == "32af-865b-0ab8-702c"
     assert {part for part, row in rows.items() if row.cause or row.next} == set()
     assert list(rows) == [
-        "unit", "receiver: fix", "receiver: satellites", "receiver: HDOP", "receiver: C/N0 dBHz",
+        "unit", "unit: name", "unit: key", "unit: key's print", "receiver: fix", "receiver: satellites", "receiver: HDOP", "receiver: C/N0 dBHz",
         "receiver: rate Hz", "receiver: set-up", "receiver: drop-outs", "receiver: refused",
         "head lamp", "tail lamp", "ambient light", "head lamp's supply", "tail lamp's supply",
         "tether", "engine", "battery clock", "zones", "clock", "journal", "rules",
@@ -119,6 +124,7 @@ def with_receiver(**changes: Any) -> State:
          "not kept: the disk is full"),
         (replace(GOOD, disk=Disk(99.0)), "journal", "the card is full"),
         (replace(GOOD, disk=Disk(4000.0, 3)), "journal", "3 records were lost"),
+        (replace(GOOD, key=""), "unit: key", "the journal has no key yet"),
         (replace(GOOD, findings=()), "rules", "no clause is judged"),
         (replace(GOOD, findings=(Finding("1.2", Verdict.UNKNOWN, "no fix"),)), "rule 1.2",
          "no fix"),

@@ -105,6 +105,19 @@ def test_a_stored_segment_that_begins_otherwise_is_a_roll_back(tmp_path: Path) -
     assert [one.name for one in (tmp_path / "rides" / "sled-7" / boot).iterdir()] == ["000001.mcap"]
 
 
+def test_what_was_damaged_comes_beside_its_segment(rig: Rig, tmp_path: Path) -> None:
+    boot = folder.boots(tmp_path / "journal")[0]
+    (boot / "000001.torn").write_bytes(b"damaged" * 9000)
+    result = fetch(rig, tmp_path / "rides")
+    assert (result.segments, result.torn) == (2, 1)
+    assert (result.folder / boot.name / "000001.torn").read_bytes() == b"damaged" * 9000
+    assert _verdict(result.folder) == "whole"
+    again = fetch(rig, tmp_path / "rides")
+    assert (again.segments, again.torn, again.bytes) == (0, 0, 0)
+    (boot / "000001.torn").unlink()
+    assert fetch(rig, tmp_path / "rides").torn == 0
+
+
 def test_what_its_owner_deleted_stays_in_the_archive(rig: Rig, tmp_path: Path) -> None:
     _keep(tmp_path / "journal")
     fetch(rig, tmp_path / "rides")

@@ -406,7 +406,7 @@ def test_who_asked_is_what_the_client_says_and_what_the_kernel_knows(
         (
             b'{"do":"explode"}',
             'do = "explode": must be one of acknowledge, mark, unmark, report, mode, race, test, '
-            "prompt, note, restart, date, forget.",
+            "prompt, note, restart, date, forget, key.",
         ),
         (b'{"do":"restart","argument":"now"}', "restart: argument: takes none."),
         (b'{"do":"note"}', "note: argument: must be the text of the note."),

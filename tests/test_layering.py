@@ -118,6 +118,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tomlkit": ("firmware.link.settings",),
     "luma": ("firmware.dash.panel_*",),
     "PIL": ("firmware.dash.*",),
+    "segno": ("firmware.dash.key_code",),
     "starlette": ("firmware.page.*",),
     "uvicorn": ("firmware.page.*",),
     "msgspec": ("firmware.*", "host_tools.*"),

@@ -106,6 +106,8 @@ LOCKED = [
     LoadSettingsRequest().BYTES,
     DateTimeWriteRequest(datetime="2026-01-17T22:00:00").BYTES,
     ResetWriteRequest().BYTES,
+    ours(Command.SHOW_KEY, {}, op=2),
+    ours(Command.FORGET, {"place": "17"}, op=2),
 ]
 
 
@@ -185,6 +187,21 @@ def test_a_date_that_is_none_is_refused(rig: Rig, text: str) -> None:
     body = cbor2.dumps({"datetime": text})
     told = ask(rig, struct.pack("!BBHHBB", 10, 0, len(body), 0, 1, 4) + body)
     assert told["rc"] == MGMT_ERR.EINVAL
+
+
+def test_the_key_and_a_deletion_are_asked_of_the_daemon(rig: Rig) -> None:
+    assert ask(rig, ours(Command.SHOW_KEY, {}, op=2)) == {}
+    rig.wait(lambda: ("key", "") in rig.rider.asked)
+    assert ask(rig, ours(Command.FORGET, {"place": "17/2"}, op=2)) == {}
+    rig.wait(lambda: ("forget", "17/2") in rig.rider.asked)
+    rig.wait(lambda: any("a deletion of 17/2 was asked for" in one for one in rig.rider.notes))
+
+
+@pytest.mark.parametrize("place", ["", "0", "17/", "17/0", "../17", "17/2/3", "all"])
+def test_a_deletion_of_what_is_no_place_is_refused(rig: Rig, place: str) -> None:
+    told = ask(rig, ours(Command.FORGET, {"place": place}, op=2))
+    assert told["rc"] == MGMT_ERR.EINVAL
+    assert "forget" not in [action for action, _ in rig.rider.asked]
 
 
 # By the command at a desk.

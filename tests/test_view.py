@@ -74,6 +74,7 @@ def test_before_anything_is_known_nothing_is_claimed() -> None:
         tail_lamp="unknown",
         tether="unknown",
         engine="unknown",
+        unit=configured().unit.id,
     )
 
 

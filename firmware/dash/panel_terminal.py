@@ -13,8 +13,9 @@ from typing import TextIO
 
 from PIL import Image
 
+from firmware.dash import key_code
 from firmware.dash.base import Fitting, Panel
-from firmware.dash.screen import shown_mph
+from firmware.dash.screen import shown_mph, shows_key
 from firmware.findings import Cues, HapticCue, LightCue, ToneCue
 from firmware.state import State
 
@@ -59,6 +60,8 @@ class Terminal:
         columns, rows = self._measure()
         if columns >= picture.width and rows >= picture.height // 2 + 3:
             drawn = half_blocks(picture)
+        elif state is not None and shows_key(state):
+            drawn = half_blocks(key_code.small(state.key))  # no telephone reads it in Braille
         else:
             drawn = braille(picture)
         lines = [f"{_GLASS}{line[:columns]}{_PLAIN}" for line in drawn[: max(1, rows - 3)]]
@@ -100,6 +103,7 @@ class Terminal:
                 state.modes,
                 state.prompt,
                 state.is_dark,
+                shows_key(state),
             )
         if told != self._told:
             self._told = told
@@ -188,6 +192,8 @@ def _words(state: State | None, trouble: str) -> list[str]:
         why = f"{said}{done}, {state.alert.why}" if state.alert.why else said + done
     elif state.not_watched:
         why = "not watched: " + "; ".join(state.not_watched)
+    if shows_key(state):
+        why = f"key {state.key_print} {state.key}  {why}"
     return [_printable("  ".join(part for part in where if part)), " ".join(cues), _printable(why)]
 
 

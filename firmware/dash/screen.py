@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from PIL import Image, ImageDraw
 
-from firmware.dash import faces, letters
+from firmware.dash import faces, key_code, letters
 from firmware.dash.faces import Box
 from firmware.findings import Alert, LightCue
 from firmware.state import State
@@ -62,9 +62,18 @@ def draw(alert: Alert | None, state: State) -> Image.Image:
         _draw_words(image, alert.words, state, is_alert=True)
     elif state.prompt:
         _draw_words(image, state.prompt, state, is_alert=False)
+    elif state.is_key_shown and state.key:
+        _draw_key(image, state)
     else:
         _draw_calm(image, alert, state)
     return image
+
+
+def shows_key(state: State) -> bool:
+    """Whether the glass shows the unit's key now: a warning and a question come before it."""
+    alert = state.alert
+    is_loud = alert is not None and alert.state == "raised" and alert.light is not LightCue.OFF
+    return state.is_key_shown and state.key != "" and not state.prompt and not is_loud
 
 
 def draw_no_unit() -> Image.Image:
@@ -123,6 +132,16 @@ def _draw_words(image: Image.Image, words: str, state: State, *, is_alert: bool)
     inner = Box(margin, margin, WIDTH - margin, top.bottom - margin)
     faces.lettering(image, lines, inner, 0 if is_alert else 1)
     _draw_speed(image, state, Box(0, top.bottom + 2, WIDTH, bottom - 1))
+
+
+def _draw_key(image: Image.Image, state: State) -> None:
+    """The key, and below its fingerprint what may not be hidden: a mode, and that one is blind."""
+    room = key_code.draw(image, state.key, state.key_print)
+    lines = [_mode_pill(state)] if state.modes else []
+    if state.not_watched or not state.is_watching:
+        lines.append("UNWATCHED")
+    for at, line in enumerate(reversed(lines)):
+        letters.write(image, room.left, room.bottom - (at + 1) * ROW + 1, line)
 
 
 # -- the speed and its limit

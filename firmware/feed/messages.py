@@ -16,6 +16,7 @@ import msgspec
 
 from firmware.errors import SledwardenError
 from firmware.findings import Alert
+from firmware.port.messages import PLACE
 from firmware.readings import Request
 from firmware.state import State
 
@@ -41,6 +42,7 @@ ACTIONS = (
     "restart",
     "date",
     "forget",
+    "key",
 )
 """All that can be asked of the unit."""
 
@@ -49,6 +51,7 @@ MAX_ARGUMENT_LETTERS = 500
 _FORMS = {  # action -> what its argument must be, for those that have a form; "" takes none
     "acknowledge": "",
     "restart": "",
+    "key": "",
     "mode": "NAME on or NAME off, and why",
     "race": "an organizer's token",
     "note": "the text of the note",
@@ -58,7 +61,7 @@ _FORMS = {  # action -> what its argument must be, for those that have a form; "
     "date": "a date in UTC, like 2026-01-17T22:00:05Z",
 }
 
-_PLACE = re.compile(r"[1-9][0-9]{0,8}(/[1-9][0-9]{0,5})?")
+_PLACE = re.compile(PLACE)
 
 _T = TypeVar("_T")
 

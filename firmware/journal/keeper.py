@@ -350,6 +350,7 @@ class Keeper:
             self._key,
         )
         self._unlink(place.path)
+        place.path.with_name(f"{place.segment:06d}.torn").unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds others
             place.path.parent.rmdir()
         self.kept_bytes = self._measured()

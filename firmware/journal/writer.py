@@ -90,6 +90,9 @@ class Journal:
         self._lock = Lock(folder)
         self._period_s = max(SHORTEST_COMMIT_S, clock.real_s(COMMIT_S))
 
+        self.is_key_new = False
+        """Whether the key was made by this start: people have not seen it yet."""
+
         # Between the threads: `put` on one side, the journal's thread on the other.
         self._queue: deque[Item] = deque()
         self._guard = threading.Lock()
@@ -181,6 +184,16 @@ class Journal:
     def boot_id(self) -> str:
         """The name of this boot, as its start records and seals say it."""
         return self._start.boot_id
+
+    @property
+    def public_key(self) -> str:
+        """The public key that seals, in hex; empty until the folder could be had."""
+        return "" if self._key is None else self._key.public
+
+    @property
+    def fingerprint(self) -> str:
+        """What stands for that key; empty as it is."""
+        return "" if self._key is None else self._key.fingerprint
 
     @property
     def acknowledged(self) -> Acknowledged:
@@ -326,8 +339,10 @@ class Journal:
         """The folder of this boot, locked, after finishing what an earlier start left torn."""
         self._lock.take()
         if self._key is None:
+            is_made = not self._key_path.exists()
             settle(self._folder, self._key_path)
             self._key = Key.load(self._key_path)
+            self.is_key_new = is_made
         places = folder.segments(self._folder)
         if not self._start.boot:
             boot = folder.next_boot(self._folder, self._storage)

@@ -14,7 +14,7 @@ from firmware.link.frames import Body, Refusal
 from firmware.link.handling import ROOM_FOR_NAMES, Handler, Name, Offset, Way, taken
 from firmware.link.intake import Intake
 from firmware.link.settings import Settings
-from firmware.port.messages import GROUP, Command
+from firmware.port.messages import GROUP, PLACE, Command
 
 MOST_LETTERS = 900
 """What of a refusal fits an answer."""
@@ -31,6 +31,10 @@ class Write(Struct):
 
 class _Install(Name):
     sha256: Annotated[bytes, Meta(min_length=32, max_length=32)]
+
+
+class _Place(Struct):
+    place: Annotated[str, Meta(pattern=PLACE)]
 
 
 class _Setting(Name):
@@ -61,6 +65,8 @@ class Service:
             (GROUP, Command.INSTALL, OP.READ): self._installed,
             (GROUP, Command.INSTALL, OP.WRITE): self._install,
             (GROUP, Command.UNDO, OP.WRITE): self._undo,
+            (GROUP, Command.SHOW_KEY, OP.WRITE): self._show_key,
+            (GROUP, Command.FORGET, OP.WRITE): self._forget,
         }
 
     def forget(self, who: str) -> None:
@@ -129,10 +135,24 @@ class Service:
             self._door.tell(client, f"settings were saved in {self.intake.config_path.name}")
         return {}
 
+    def _show_key(self, _body: Body, client: Client, _way: Way) -> Body:
+        self._door.tell(client, "the key was asked for on the glass")
+        self._request("key")
+        return {}
+
+    def _forget(self, body: Body, client: Client, _way: Way) -> Body:
+        place = taken(body, _Place).place
+        self._door.tell(client, f"a deletion of {place} was asked for")
+        self._request("forget", place)
+        return {}
+
+    def _request(self, action: str, argument: str = "") -> None:
+        if not self._door.request(action, argument):
+            raise Refusal(MGMT_ERR.EBADSTATE, "the unit's daemon is not heard.")
+
     def _restart(self, _body: Body, client: Client, _way: Way) -> Body:
         self._door.tell(client, "a restart was asked for")
-        if not self._door.request("restart"):
-            raise Refusal(MGMT_ERR.EBADSTATE, "the unit's daemon is not heard.")
+        self._request("restart")
         return {}
 
     def _set_date(self, body: Body, client: Client, _way: Way) -> Body:

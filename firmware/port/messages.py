@@ -13,6 +13,9 @@ GROUP = 64
 INDEX = "/journal/index.json"
 INDEX_FORMAT = 1
 
+PLACE = "^[1-9][0-9]{0,8}(/[1-9][0-9]{0,5})?$"
+"""A boot by its number, or a segment of it by its own: 17, or 17/2."""
+
 REQUEST_BYTES = 2048
 """The longest request that a unit takes."""
 
@@ -31,3 +34,5 @@ class Command(IntEnum):
     PACKED = 5
     INSTALL = 6
     UNDO = 7
+    SHOW_KEY = 8
+    FORGET = 9

@@ -30,6 +30,12 @@ TEST_S = 3.0
 SECOND_HOLD_S = 5.0
 """A second hold so soon after the first turns the marked person into a shanty."""
 
+KEY_S = 60.0
+"""So long the unit's key stands on the glass: time to find the telephone."""
+
+NEW_KEY = "new"
+"""The argument by which the unit itself asks for its key to be shown, when it was just made."""
+
 DATE_SLACK = timedelta(seconds=2)
 
 BUTTON = "button"
@@ -59,6 +65,7 @@ class Report:
 class Requests:
     """Keeps the modes, the rider's marks, the prompt and the lamp test.
 
+    `is_key_wanted` while the glass is to show the unit's key.
     `answered` is the last question that a held button answered, `answered_s` when; absent before.
     `unit` and `organizers`, the keys in hex that its configuration names, are what a race's token
     is held against.
@@ -75,6 +82,8 @@ class Requests:
     _is_question: bool = False
     _prompt_ends_s: float = math.inf
     _test_ends_s: float = -math.inf
+    _key_ends_s: float = math.inf
+    is_key_wanted: bool = False
     _utc: datetime | None = None
     _held: tuple[float, str] | None = None
     _began: datetime | None = None
@@ -112,6 +121,10 @@ class Requests:
                 if not is_standing:
                     return self._refuse("STOP FIRST\nTHEN TEST", at_s)
                 self._test_ends_s = at_s + TEST_S
+            case "key":
+                if not is_standing and not (value.argument == NEW_KEY and isinstance(fix, Missing)):
+                    return self._refuse("STOP FIRST\nTHEN SHOW KEY", at_s)
+                self.is_key_wanted, self._key_ends_s = True, at_s + KEY_S
             case "prompt":
                 words = "\n".join(textwrap.wrap(value.argument, LINE_LETTERS)[:2])
                 self._show(words, at_s + QUESTION_S, is_question=words != "")
@@ -175,7 +188,7 @@ class Requests:
 
     def due_s(self, at_s: float) -> float:
         """The next instant after `at_s` at which a prompt, a test or a mark ends."""
-        ends = [self._prompt_ends_s, self._test_ends_s, self.marked.due_s()]
+        ends = [self._prompt_ends_s, self._test_ends_s, self._key_ends_s, self.marked.due_s()]
         if self._on:
             ends += [one.ends_s for one in self._on.values()]
         return min((end for end in ends if end > at_s), default=math.inf)
@@ -184,6 +197,8 @@ class Requests:
         """Ends what is over at `at_s`."""
         if at_s >= self._prompt_ends_s:
             self._show("", math.inf)
+        if at_s >= self._key_ends_s:
+            self._hide_key()
         effect = Effect.NOTHING
         if self.marked.pass_time(at_s):
             effect = Effect.JUDGE_AGAIN
@@ -193,6 +208,7 @@ class Requests:
         return effect
 
     def _pressed(self, press: Press, at_s: float, fix: Fix | Missing) -> Effect:
+        self._hide_key()
         if press.kind == "press":
             return Effect.ACKNOWLEDGE
         if self._is_question:
@@ -295,6 +311,9 @@ class Requests:
     def _end_mode(self, mode: str) -> None:
         self.modes -= {mode}
         self._on.pop(mode, None)
+
+    def _hide_key(self) -> None:
+        self.is_key_wanted, self._key_ends_s = False, math.inf
 
     def _refuse(self, words: str, at_s: float) -> Effect:
         self._show(words, at_s + PROMPT_S)

@@ -144,13 +144,15 @@ def _enroll(sled: Sled, key: HostKey, identity: Identity, clock: Clock, console:
 
 def _told(result: Result, took_s: float) -> str:
     unit = result.identity.unit
-    if not result.segments:
+    if not result.segments and not result.torn:
         return f"{unit}: nothing new; {_many(result.here)} in {result.folder}."
     megabytes = result.bytes / 1e6
     pace = f"{megabytes:.1f} MB in {took_s:.0f} s, {megabytes / max(took_s, 0.001):.2f} MB/s"
     text = f"{unit}: {_many(result.segments)} new ({pace}), in {result.folder}."
     if result.here:
         text += f" {_many(result.here)} were there already."
+    if result.torn:
+        text += f" {result.torn} damaged pieces, which no seal covers, lie beside them as .torn."
     if result.growing:
         text += f" The unit still writes {result.growing[-1]}: what was safe of it is here."
     return text

@@ -25,6 +25,8 @@ from firmware.errors import UsageError
 from firmware.port.hosts import HostKey
 from host_tools.port.bringing import Brought, bring
 from host_tools.port.contact import Contact
+from host_tools.port.forgetting import ForgetError, Named, named_of, not_kept
+from host_tools.port.forgetting import forget as forget_on
 from host_tools.port.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
 from host_tools.port.sled import Sled
 
@@ -162,6 +164,86 @@ def setting(
     typer.echo(f"{name} = {told}" if told else f"{name}: taken out.")
     if is_change:
         typer.echo(AT_NEXT_START)
+
+
+@app.command()
+def key(
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Tells the public key that seals a unit's journal, and has its glass show it for a minute.
+
+    What is on the glass comes from the unit itself: where both are the same, nobody stands between.
+    `sledwarden verify --key FILE` takes the 64 digits in a file.
+
+    For example: [bold]sledwarden service key --port /dev/ttyACM0[/bold]
+    """
+    console = Console(stderr=True, highlight=False)
+    with _contact(port, udp, baud, key, 0.0, console) as contact:
+        contact.patiently(lambda sled: sled.show_key())
+        who = contact.identity
+    told = {"unit": who.unit, "key": who.key.hex(), "fingerprint": who.fingerprint}
+    if as_json:
+        typer.echo(json.dumps(told))
+        return
+    typer.echo(f"{who.unit}: key {who.key.hex()}, fingerprint {who.fingerprint}.")
+    typer.echo(
+        "The glass shows it for a minute: a telephone reads the code. A press takes it away."
+    )
+
+
+@app.command()
+def forget(
+    place: Annotated[
+        str, typer.Argument(metavar="BOOT[/SEGMENT]", help="A boot, like 17; a segment, like 17/2.")
+    ],
+    archive: Annotated[
+        Path, typer.Option(file_okay=False, help="The archive that must have it.")
+    ] = Path("rides"),
+    even_so: Annotated[
+        bool, typer.Option("--even-so", help="Also what the archive has not: it is lost then.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    port: Port = None,
+    udp: Udp = None,
+    baud: Baud = 115_200,
+    key: KeyFile = None,
+) -> None:
+    """Deletes a boot of a unit's journal, or one segment of it, as its owner may.
+
+    What was not downloaded is not deleted. The unit keeps in its ledger, signed, that it was there
+    and was deleted by its owner; what is still being written stays.
+
+    For example: [bold]sledwarden service forget 17 --archive rides[/bold]
+    """
+    named = Named.of(place)
+    console = Console(stderr=True, highlight=False)
+    with _contact(port, udp, baud, key, 30.0, console) as contact:
+        wanted, growing = named_of(contact, named)
+        unit = contact.identity.unit
+        for name in growing:
+            typer.echo(f"{name}: is still being written, and stays.", err=True)
+        if not wanted:
+            raise ForgetError(
+                str(contact.way), f"nothing of {named} is closed.", "Start the unit anew first."
+            )
+        missing = not_kept(archive, unit, wanted)
+        if missing and not even_so:
+            raise ForgetError(
+                str(archive),
+                f"has not {', '.join(missing)} of {unit}: nothing was deleted.",
+                "Download it first, or say --even-so to lose it.",
+            )
+        size = sum(one.bytes for one in wanted.values())
+        what = f"{len(wanted)} segment{'s' * (len(wanted) != 1)} of {unit} ({size:,} bytes)"
+        lost = f", {len(missing)} of them in no archive" if missing else ""
+        if not yes and not typer.confirm(f"Delete {what}{lost}?", err=True):
+            raise typer.Exit(1)
+        forget_on(contact, named, wanted)
+    typer.echo(f"{what} deleted. Its ledger keeps that they were there.")
 
 
 @app.command()

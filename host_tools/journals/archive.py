@@ -5,6 +5,7 @@
     DIR/UNIT/ledger.jsonl                the unit's ledger as it was then
     DIR/UNIT/BOOT/SEGMENT.mcap           a segment; of one that grew, what was safe then
     DIR/UNIT/BOOT/SEGMENT.mcap.zst       one that the unit had stored
+    DIR/UNIT/BOOT/SEGMENT.torn           what of a damaged segment no power cut explains
     DIR/UNIT/BOOT/SEGMENT.mcap.part      one that is under way
 
 A file is put in place whole or not at all. What a unit shows is held against what was seen of it:
@@ -39,6 +40,7 @@ from host_tools.port.messages import Identity, Index, Segment
 UNIT_JSON = "unit.json"
 FORMAT = 1
 _PART = ".part"
+_TORN = ".torn"
 _PIECE_BYTES = 1 << 20
 
 
@@ -187,6 +189,19 @@ class Archive:
                 self._keep(name, structs.replace(had, closed=True))
         return wanted
 
+    def torn(self, index: Index) -> list[Wanted]:
+        """The pieces of damaged segments that are not here; once kept, they never change."""
+        told = (
+            (f"{boot.name}/{one.name[:6]}{_TORN}", one)
+            for boot in index.boots
+            for one in boot.segments
+        )
+        return [
+            Wanted(name, structs.replace(one, bytes=one.torn, closed=True, sha256=""))
+            for name, one in told
+            if one.torn and not self._has(name, Seen(one.torn, ""))
+        ]
+
     def _has(self, name: str, seen: Seen) -> bool:
         try:
             return (self.folder / name).stat().st_size == seen.bytes
@@ -227,6 +242,8 @@ class Archive:
             part.close()
             part.path.rename(path)
             _sync(path.parent)
+        if path.suffix == _TORN:
+            return  # under no seal: only segments are held against what was seen
         self._keep(part.wanted.name, Seen(part.size, part.digest, is_closed), part.wanted.before)
         if part.wanted.before:
             with words(path):

@@ -44,6 +44,8 @@ class Result:
     bytes: int = 0
     here: int = 0
     growing: list[str] = field(default_factory=list)
+    torn: int = 0
+    """Pieces of damaged segments that came beside them."""
 
 
 @dataclass(slots=True)
@@ -75,12 +77,16 @@ class Download:
         wanted = archive.compare(index, told)
         shown = sum(len(boot.segments) for boot in index.boots)
         result = Result(self.contact.identity, archive.folder, here=shown - len(wanted))
-        self.watcher.planned(wanted, result.here)
+        torn = archive.torn(index)
+        self.watcher.planned([*wanted, *torn], result.here)
         for one in wanted:
             self._fetch(archive, one)
             result.segments += 1
             if not one.segment.closed:
                 result.growing.append(one.name)
+        for one in torn:
+            self._fetch(archive, one)
+            result.torn += 1
         archive.touch()
         result.bytes = self._bytes
         return result

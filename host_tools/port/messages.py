@@ -37,12 +37,14 @@ class Session(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """A segment as the unit's index names it; `sha256` is there for most that are closed."""
+    """A segment as the unit's index names it; `sha256` is there for most that are closed. Of one
+    that was damaged, so many bytes that no power cut explains are `torn`, in a file beside it."""
 
     name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap(\.zst(\.age)?)?$")]
     bytes: Count
     closed: bool
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    torn: Count = 0
 
 
 class Boot(Struct, frozen=True):
@@ -194,6 +196,15 @@ class InstallWrite(Ours, WriteRequest):
     _COMMAND_ID = Command.INSTALL
     name: str
     sha256: bytes
+
+
+class ShowKeyWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.SHOW_KEY
+
+
+class ForgetWrite(Ours, WriteRequest):
+    _COMMAND_ID = Command.FORGET
+    place: str
 
 
 class UndoWrite(Ours, WriteRequest):

@@ -50,6 +50,7 @@ from host_tools.port.messages import (
     Error,
     Files,
     FilesRead,
+    ForgetWrite,
     HostWrite,
     Identity,
     IdentityRead,
@@ -67,6 +68,7 @@ from host_tools.port.messages import (
     Session,
     SessionRead,
     SessionWrite,
+    ShowKeyWrite,
     UndoWrite,
     Value,
     Words,
@@ -267,6 +269,14 @@ class Sled:
         else:
             self._ask(WriteSettingRequest(name=name, val=value.encode()), Nothing)
         self._ask(SaveSettingsRequest(), Nothing)
+
+    def show_key(self) -> None:
+        """Has the glass show the key that seals the journal."""
+        self._ask(ShowKeyWrite(), Nothing)
+
+    def forget(self, place: str) -> None:
+        """Has the unit delete a boot of its journal, or a segment of it, as its owner wishes."""
+        self._ask(ForgetWrite(place=place), Nothing)
 
     def restart(self) -> None:
         """Has the daemon start anew, with what was put in use."""
