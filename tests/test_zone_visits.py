@@ -192,3 +192,21 @@ def test_a_zone_with_one_day_alone_is_closed_from_it_or_to_it(
 ) -> None:
     zone = replace(square("private", HOME, 300.0), attributes=days)
     assert go(map_of(zone), (100.0, HOME, 20.0))[-1].verdict is verdict
+
+
+def test_ground_is_not_calm_where_a_less_exact_fix_may_be_inside() -> None:
+    # 60 m from the edge with an error of 25 m; then 40 m from it with one of 49 m.
+    chart = map_of(square("private", HOME, 300.0))
+    memory, verdicts = RULE.begin(), []
+    for at_s, out_m, error_m in ((100.0, 60.0, 25.0), (101.0, 40.0, 49.0)):
+        fix = fix_of(20.0, east_of(300.0 + out_m / 0.3048), error_ft=error_m / 0.3048)
+        memory, finding = RULE.judge(memory, seen(at_s=at_s, fix=fix, nearby=chart), CLAUSE)
+        verdicts.append(finding.verdict)
+    assert verdicts == [Verdict.COMPLIANT, Verdict.UNSURE]
+
+
+@pytest.mark.parametrize(
+    ("radius_m", "verdict"), [(200.5, Verdict.COMPLIANT), (199.5, Verdict.UNKNOWN)]
+)
+def test_the_map_must_be_whole_for_200_m_about_the_sled(radius_m: float, verdict: Verdict) -> None:
+    assert go(map_of(radius_m=radius_m), (100.0, HOME, 20.0))[-1].verdict is verdict
