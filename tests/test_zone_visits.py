@@ -137,7 +137,7 @@ def test_calm_ground_holds_nothing_without_a_fix_and_needs_no_engine_sense() -> 
 
 
 def test_of_two_zones_the_deeper_one_counts() -> None:
-    beside = square("private", east_of(310.0), 5.0, "beside")  # its edge is 5 ft off
+    beside = square("private", east_of(10.0), 5.0, "beside")  # of HOME its edge is 5 ft off
     for features in (
         (square("private", HOME, 300.0), beside),
         (beside, square("private", HOME, 300.0)),
