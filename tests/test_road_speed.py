@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import msgspec
 import pytest
-from judging import NO_FIX, clause_of, configured, east_of, fix_of, seen
+from judging import NO_FIX, clause_of, configured, east_of, fix_of, local_of, seen
 from test_road_network import map_of
 from test_roads import road
 
@@ -122,3 +124,56 @@ def test_outside_its_hours_it_does_not_apply() -> None:
     )  # it is 23:00
     assert judge(hours, 50.0, road("Elm", limit_mph="35")).why == "outside its hours"
     assert judge(hours, 50.0, local=None).verdict is Verdict.UNKNOWN
+
+
+# The course, the window and the reach.
+
+
+@pytest.mark.parametrize(
+    ("speed_mph", "track_deg", "limit"),
+    [
+        (3.5, 90.0, 35.0),  # along the first; its course says so
+        (2.5, 90.0, None),  # too slow for a course that says much
+        (30.0, None, None),  # no course at all
+        (30.0, 45.0, None),  # along neither of them
+    ],
+)
+def test_at_a_crossing_the_course_tells_the_road_from_3_mph_on(
+    speed_mph: float, track_deg: float | None, limit: float | None
+) -> None:
+    roads = road("east", limit_mph="35"), road("north", limit_mph="55", is_north=True)
+    fix = fix_of(speed_mph, error_ft=5.0, track_deg=track_deg)
+    finding = judge(POSTED, speed_mph, *roads, fix=fix)
+    assert finding.limit == limit
+    assert (finding.verdict is Verdict.UNKNOWN) is (limit is None)
+
+
+def test_across_a_road_its_limit_holds_still() -> None:
+    fix = fix_of(60.0, error_ft=5.0, track_deg=0.0)
+    assert judge(POSTED, 60.0, road("east", limit_mph="35"), fix=fix).verdict is Verdict.VIOLATION
+
+
+def test_a_clock_that_may_be_off_accuses_nobody_near_the_hour() -> None:
+    nightly = msgspec.structs.replace(POSTED, when="clock", from_time=time(0), to_time=time(6))
+    street = road("Elm Street", limit_mph="35")
+    for utc, verdict in (
+        ("2026-01-16T06:00:30", Verdict.UNSURE),  # half a minute past midnight
+        ("2026-01-16T06:02:00", Verdict.VIOLATION),
+    ):
+        found = judge(nightly, 60.0, street, local=local_of(utc), clock_error_s=60.0)
+        assert found.verdict is verdict
+
+
+def test_a_limit_for_faster_roads_in_miles_goes_by_the_road_s_own_miles() -> None:
+    fast = msgspec.structs.replace(FAST, limit=Limit(20.0), posted_over=25.0)
+    for posted, limit in (("30", 20.0), ("25", None)):
+        assert judge(fast, 10.0, road("a", limit_mph=posted)).limit == limit
+
+
+def test_of_two_reaches_the_longer_one_is_the_way_beside_the_road() -> None:
+    clause = msgspec.structs.replace(
+        TRAIL, near=(Near(("trail",), within_m=30.0), Near(("road",), within_m=10.0))
+    )
+    fix = fix_of(50.0, east_of(0.0, 65.0), error_ft=5.0)  # 20 m beside it
+    finding = judge(clause, 50.0, road("t", kind="trail", limit_mph="30"), fix=fix)
+    assert finding.verdict is Verdict.VIOLATION
