@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from judging import HOME, NO_FIX, clause_of, configured, east_of, fix_of, map_of, point, seen
 
 from firmware.findings import Finding, Verdict
-from firmware.law.places import Signs
+from firmware.law.places import Season, Signs
 from firmware.readings import Feature, Missing, Why
 from firmware.rules.stop import StopSign
 
@@ -211,3 +212,34 @@ def test_what_can_t_be_watched_is_unknown_not_compliant() -> None:
         assert (finding.verdict, finding.why, finding.topic) == (Verdict.UNKNOWN, why, "zone")
     finding = RULE.judge(RULE.begin(), seen(fix=NO_FIX, nearby=Missing(Why.NOT_FITTED)), CLAUSE)[1]
     assert not finding.is_fitted
+
+
+@pytest.mark.parametrize("course_deg", [0.0, 30.0, 120.0, 180.0, 250.0, 270.0, 330.0])
+def test_a_sign_counts_for_whoever_comes_its_way_from_any_side(course_deg: float) -> None:
+    east, north = math.sin(math.radians(course_deg)), math.cos(math.radians(course_deg))
+    line = way("stop", *((feet * east, feet * north) for feet in (-300.0, -100.0, 0.0)))
+    post = point("stop", HOME)  # whose side it stands for is not told
+    for sign, side, worst in (
+        (line, 1.0, Verdict.VIOLATION),
+        (line, -1.0, Verdict.COMPLIANT),
+        (post, 1.0, Verdict.UNSURE),
+    ):
+        memory, verdicts = RULE.begin(), []
+        for number, feet in enumerate((-60.0, -45.0, -30.0, -15.0, 0.0, 15.0)):
+            place = east_of(side * feet * east, side * feet * north)
+            track_deg = course_deg if side > 0.0 else (course_deg + 180.0) % 360.0
+            fix = fix_of(10.0, place, error_ft=5.0, track_deg=track_deg)
+            now = seen(at_s=100.0 + number, fix=fix, nearby=map_of(sign))
+            memory, finding = RULE.judge(memory, now, CLAUSE)
+            verdicts.append(finding.verdict)
+        assert verdicts[-1] is worst
+
+
+def test_a_stop_with_a_season_is_asked_for_on_its_days_alone() -> None:
+    for months, why in (
+        (("04-01", "11-30"), "outside its season"),
+        (("12-01", "03-31"), "no sign ahead"),
+    ):
+        clause = msgspec.structs.replace(CLAUSE, season=Season(*months))
+        now = seen(nearby=map_of(), fix=fix_of(20.0, track_deg=90.0))  # on 15 January
+        assert RULE.judge(RULE.begin(), now, clause)[1].why == why
