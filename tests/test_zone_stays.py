@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import msgspec
@@ -10,7 +11,8 @@ from judging import HOME, clause_of, configured, east_of, fix_of, map_of, point,
 
 from firmware.findings import Verdict
 from firmware.law.places import Season
-from firmware.readings import Feature
+from firmware.maps.zones import Nearby
+from firmware.readings import Feature, Surroundings
 from firmware.rules.zone_speed import ZoneSpeed
 
 DWELLINGS, ICE = clause_of("350.10(1)(g)"), clause_of("350.10(1)(i)")
@@ -70,3 +72,15 @@ def test_what_is_only_possibly_a_house_accuses_nobody_and_hides_no_house() -> No
     assert RULE.judge(RULE.begin(), now, DWELLINGS)[1].verdict is Verdict.UNSURE
     assert house_at(139.0, POSSIBLE) is Verdict.VIOLATION
     assert house_at(141.0, POSSIBLE) is Verdict.UNSURE
+
+
+def test_calm_ground_does_not_hide_what_the_rider_has_just_marked() -> None:
+    lake = map_of(square("water", HOME, 5000.0))
+    memory, finding = RULE.judge(RULE.begin(), seen(nearby=lake), ICE)
+    assert (finding.verdict, memory.said) == (Verdict.COMPLIANT, finding)
+    assert memory.calm is not None
+    marks = Nearby(Surroundings(*HOME, math.inf, (point("person", HOME),)))
+    marked = seen(at_s=101.0, nearby=lake, marks=marks)
+    assert RULE.judge(memory, marked, ICE)[1].verdict is Verdict.VIOLATION
+    _, finding = RULE.judge(RULE.begin(), replace(marked, marks=None), ICE)
+    assert finding.verdict is Verdict.COMPLIANT
