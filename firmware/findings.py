@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Literal
 
+from firmware.quick import quick
+
 
 class Verdict(StrEnum):
     """How a clause stands, from keeping it to not being able to tell.
@@ -28,6 +30,7 @@ class Verdict(StrEnum):
         return self in (Verdict.UNSURE, Verdict.VIOLATION)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The verdict on one clause at one instant.
@@ -78,6 +81,7 @@ class ToneCue(StrEnum):
     ALARM = "alarm"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Cues:
     """What all the outputs do now; `is_watching` drives the steady watching light."""
@@ -105,6 +109,7 @@ class Alert:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Event:
     """An exceedance from its start to its end, by a tachograph's measure.

@@ -12,6 +12,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NoReturn
 
+from firmware.quick import quick
+
 
 class Why(StrEnum):
     """Why there is no value."""
@@ -62,6 +64,7 @@ class Channel(StrEnum):
     JOURNAL = "journal"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A trusted position and speed.
@@ -102,6 +105,7 @@ class Receiver:
     setup: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Light:
     """Illuminance at a sensor in lux, its error, and the share of red where the chip sees colour.
@@ -271,6 +275,7 @@ VALUE_TYPES: dict[Channel, type] = {
 """The one type of value that each channel carries when it is not a `Missing`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One thing that a source says.

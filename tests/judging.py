@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from firmware.config import schema as config
 from firmware.law import packs as law
 from firmware.law.packs import Clause
@@ -122,7 +124,7 @@ def seen(**changes: object) -> Snapshot:
         changes["fix_at_s"] = changes["at_s"]
     if "at_s" in changes:
         changes = {"head_seen_s": changes["at_s"], "tail_seen_s": changes["at_s"]} | changes
-    return replace(AT_NIGHT, **changes)  # type: ignore[arg-type]  # names are Snapshot's own
+    return msgspec.structs.replace(AT_NIGHT, **changes)  # type: ignore[arg-type]  # names are Snapshot's own
 
 
 NO_FIX = Missing(Why.NO_FIX)

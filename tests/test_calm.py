@@ -15,7 +15,8 @@ from firmware.findings import Finding
 from firmware.law.packs import Clause
 from firmware.maps.packs import KINDS
 from firmware.maps.zones import Calm, Nearby
-from firmware.readings import Feature, Surroundings
+from firmware.readings import Engine, Feature, Fix, Missing, Surroundings, Why
+from firmware.rules.stop import StopSign
 from firmware.rules.zone_entry import ZoneEntry
 from firmware.rules.zone_speed import ZoneSpeed
 
@@ -24,6 +25,7 @@ RULES = {
     "350.10(1)(i)": ZoneSpeed(configured()),
     "350.10(1)(f)": ZoneEntry(configured()),
     "350.10(1)(j)": ZoneEntry(configured()),
+    "350.10(1)(c)": StopSign(configured()),
 }
 
 
@@ -34,6 +36,16 @@ class Restless(Nearby):
         return None
 
 
+def sign(chance: random.Random, number: int) -> Feature:
+    """A stop or yield sign: a point, or the way in that ends at it."""
+    x, y, course = chance.uniform(-5000, 5000), chance.uniform(-5000, 5000), chance.uniform(0, 6.2)
+    ends = [(x - 300.0 * math.sin(course), y - 300.0 * math.cos(course)), (x, y)]
+    shape = chance.choice(("point", "line"))
+    way = [east_of(*end)[::-1] for end in (ends if shape == "line" else ends[1:])]
+    kind = chance.choice(("stop", "stop", "yield"))
+    return Feature(kind, f"sign {number}", "", shape, (tuple(way),))
+
+
 def land(chance: random.Random) -> Surroundings:
     """Houses, shanties, water, private land and ski hills about home, and two coverages."""
     features: list[Feature] = []
@@ -42,6 +54,7 @@ def land(chance: random.Random) -> Surroundings:
         place = east_of(chance.uniform(-5000, 5000), chance.uniform(-5000, 5000))
         size_ft = chance.uniform(20, 60) if kind in ("dwelling", "shanty") else 400.0
         features.append(square(kind, place, size_ft, str(number)))
+    features += [sign(chance, number) for number in range(60)]
     half = square("coverage", east_of(-2500.0), 3000.0, "west")
     features.append(replace(half, attributes={"of": " ".join(KINDS)}))
     features.append(square("coverage", east_of(2500.0), 2900.0, "east"))
@@ -86,6 +99,30 @@ def test_every_finding_is_the_same_with_and_without_calm_ground(citation: str) -
         verdicts |= {one.verdict for one in with_calm}
     assert calm_fixes > 300  # it was there to be seen
     assert len(verdicts) >= 3  # kept, not known, over
+
+
+@pytest.mark.parametrize("citation", RULES)
+def test_without_a_map_what_was_said_is_what_would_be_said_anew(citation: str) -> None:
+    rule, clause, chance = RULES[citation], clause_of(citation), random.Random(1)
+    chart = Nearby(land(random.Random(1)))
+    maps = (Missing(Why.NOT_FITTED), Missing(Why.STARTING), Missing(Why.STARTING), chart)
+    memory, nearby, same = rule.begin(), maps[0], 0
+    for number in range(600):
+        if number % 15 == 0:
+            nearby = chance.choice(maps)
+        fix: Fix | Missing = fix_of(chance.choice((0.0, 30.0)), east_of(0.0, 10.0 * number))
+        now = seen(
+            at_s=100.0 + number,
+            fix=chance.choice((fix, fix, fix, Missing(Why.NO_FIX))),
+            nearby=nearby,
+            modes=frozenset({"family_land"}) if number % 40 > 30 else frozenset(),
+            engine=Engine(number % 50 > 5),
+        )
+        memory, finding = rule.judge(memory, now, clause)
+        if isinstance(nearby, Missing):
+            assert finding == rule.judge(rule.begin(), now, clause)[1], number
+            same += memory.blind is nearby
+    assert same > 100  # it was there to be seen, but for a clause that was idle all the time
 
 
 def test_calm_ground_holds_for_its_own_map_error_and_speed_alone() -> None:

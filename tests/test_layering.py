@@ -21,7 +21,9 @@ LAYERS: dict[str, tuple[int, str]] = {
     **dict.fromkeys(
         [
             f"firmware.{name}"
-            for name in ("errors", "units", "clock", "readings", "findings", "state", "grain")
+            for name in (
+                "errors", "units", "clock", "quick", "readings", "findings", "state", "grain",
+            )
         ],
         (0, "words"),
     ),

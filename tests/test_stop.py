@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -129,7 +128,7 @@ def test_what_was_passed_is_told_for_6_s_and_then_over() -> None:
         memory, finding = RULE.judge(memory, now, CLAUSE)
     assert (finding.verdict, memory.due_s) == (Verdict.VIOLATION, 107.0)
     for at_s, verdict in ((106.9, Verdict.VIOLATION), (107.0, Verdict.COMPLIANT)):
-        later = replace(now, at_s=at_s)
+        later = msgspec.structs.replace(now, at_s=at_s)
         after, finding = RULE.judge(memory, later, CLAUSE)
         assert finding.verdict is verdict
         assert after.due_s > at_s

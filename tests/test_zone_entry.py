@@ -293,8 +293,8 @@ def test_a_parked_sled_with_its_engine_off_is_not_operated() -> None:
     now = seen(fix=fix_of(0.0), nearby=map_of(LAND), engine=Engine(False))
     assert judge(now)[1].why == "parked with the engine off"
     for engine in (Engine(True), Missing(Why.NOT_FITTED)):
-        assert judge(replace(now, engine=engine))[1].verdict is Verdict.VIOLATION
-    assert judge(replace(now, fix=fix_of(5.0)))[1].verdict is Verdict.VIOLATION
+        assert judge(msgspec.structs.replace(now, engine=engine))[1].verdict is Verdict.VIOLATION
+    assert judge(msgspec.structs.replace(now, fix=fix_of(5.0)))[1].verdict is Verdict.VIOLATION
 
 
 def test_what_can_t_be_watched_is_unknown_not_compliant() -> None:

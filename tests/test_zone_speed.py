@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -252,7 +251,7 @@ def cross(gap_s: float, clause: Clause = DWELLINGS) -> list[Finding]:
     after = seen(at_s=100.0 + gap_s, fix=fix_of(60.0, east_of(300.0)), nearby=chart)
     memory, first = RULE.judge(RULE.begin(), before, clause)
     memory, second = RULE.judge(memory, after, clause)
-    later = replace(after, at_s=after.at_s + 0.1)
+    later = msgspec.structs.replace(after, at_s=after.at_s + 0.1)
     _, again = RULE.judge(memory, later, clause)
     return [first, second, again]
 

@@ -8,7 +8,7 @@ lasts 5 s at most, and comes again only for a higher step or a new exceedance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from firmware.alerts.table import TABLE, THINGS, Row
@@ -16,6 +16,8 @@ from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue
 
 LADDER = ((1.3, 3.0), (1.2, 4.0), (1.1, 5.0), (1.0, 6.0))
 """(over this share of the limit, so many seconds until the sound): highest step first."""
+
+_DELAYS_S = dict(LADDER)
 
 LINE = 16
 """Letters on a line of the glass."""
@@ -190,16 +192,16 @@ class Alerts:
         raised = self._raised()
         if not raised:
             return _QUIET_WATCHING if is_watching else _QUIET
-        felt = {
-            one.row.haptic
-            for one in raised
-            if not one.is_acknowledged
-            and (one.row.haptic is not HapticCue.TAP or at_s < (one.raised_s or 0.0) + TAP_S)
-        }
-        strongest_first = (HapticCue.PULSES, HapticCue.TAP)
-        haptic = next((one for one in strongest_first if one in felt), HapticCue.OFF)
-        tones = [one.row.tone for one in raised if at_s < one.sounds_until_s]
-        tone = ToneCue.ALARM if ToneCue.ALARM in tones else (tones or [ToneCue.OFF])[0]
+        haptic, tone = HapticCue.OFF, ToneCue.OFF
+        for one in raised:
+            row = one.row
+            if row.haptic is HapticCue.PULSES and not one.is_acknowledged:
+                haptic = HapticCue.PULSES
+            elif row.haptic is HapticCue.TAP and haptic is HapticCue.OFF:
+                is_felt = not one.is_acknowledged and at_s < (one.raised_s or 0.0) + TAP_S
+                haptic = HapticCue.TAP if is_felt else HapticCue.OFF
+            if at_s < one.sounds_until_s and (tone is ToneCue.OFF or row.tone is ToneCue.ALARM):
+                tone = row.tone
         return Cues(raised[0].light, haptic, tone, is_watching)
 
     @property
@@ -208,9 +210,9 @@ class Alerts:
         return any(one.raised_s is not None and one.is_loud for one in self._standing.values())
 
     def _raised(self) -> list[Standing]:
-        raised: Iterable[Standing] = (
-            one for one in self._standing.values() if one.raised_s is not None
-        )
+        raised = [one for one in self._standing.values() if one.raised_s is not None]
+        if len(raised) < 2:
+            return raised
         # What the rider has not answered yet comes before what was acknowledged; what has no light
         # asks for no answer.
         return sorted(raised, key=lambda one: (not one.is_loud, -one.row.priority))
@@ -283,6 +285,5 @@ def _instants(one: Standing) -> list[float]:
     if one.unwanted_s is not None:
         instants.append(one.unwanted_s + one.row.clear_s)
     if one.step_s:
-        delays = dict(LADDER)
-        instants += [since_s + delays[over] for over, since_s in one.step_s.items()]
+        instants += [since_s + _DELAYS_S[over] for over, since_s in one.step_s.items()]
     return instants

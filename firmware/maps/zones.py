@@ -11,6 +11,7 @@ from itertools import count
 import msgspec
 
 from firmware.maps.plane import Box, Outline, Plane, Tree, gap_between2
+from firmware.quick import quick
 from firmware.readings import Feature, Fix, Surroundings
 
 _LOOK_M = 150.0
@@ -22,6 +23,7 @@ _CALM_M = 15.0  # less ground than this is ridden over before it has paid
 COVERAGE = "coverage"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Near:
     """The nearest feature: metres to its nearest edge (0 inside it, or where the way crossed it),
@@ -266,8 +268,10 @@ class Nearby:
         """The ground around a place on which the map goes on to say the same, None where there is
         hardly any: no thing of these kinds within `need_m`, these kinds covered or not as here, and
         the map whole within `margin_m`. It is for fixes of so much error and speed at most."""
-        free_m = self._free_m(frozenset(kinds), place, need_m) - need_m
-        free_m = min(free_m, self.surroundings.radius_m - self._away_m(place) - margin_m)
+        free_m = self.surroundings.radius_m - self._away_m(place) - margin_m
+        if free_m < _CALM_M:
+            return None
+        free_m = min(free_m, self._free_m(frozenset(kinds), place, need_m) - need_m)
         for kind in covers:
             if free_m < _CALM_M:
                 return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
+from firmware.quick import quick
 from firmware.readings import Channel, Missing
 from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted
 from firmware.units import ft
@@ -20,6 +21,7 @@ from firmware.units import ft
 TOPIC = "stopping"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Told:
     """When the advice was given last, and whether the sled has been slow enough since."""

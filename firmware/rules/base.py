@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from firmware.config.schema import Rules
 from firmware.findings import Finding, Verdict
@@ -71,8 +73,7 @@ class Whose:
     time_zone: ZoneInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """All that a rule may know at the instant `at_s`; each value is itself or a `Missing`.
 
     `head_seen_s` and `tail_seen_s` are up to when light and supply of that lamp are both told.
@@ -101,7 +102,7 @@ class Snapshot:
     clock_error_s: float = 0.0
     lifts: Mapping[str, str] | None = None
     ambient: Light | Missing = _NOT_FITTED
-    darks: Mapping[int, Dark] = field(default_factory=dict)
+    darks: Mapping[int, Dark] = {}
     whose: Whose | None = None
 
     def dark_by(self, clause: Clause) -> Dark:

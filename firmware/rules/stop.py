@@ -15,7 +15,8 @@ from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.law.places import Signs
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Nearby
+from firmware.maps.zones import Calm, Nearby
+from firmware.quick import quick
 from firmware.readings import Channel, Feature, Fix, Missing, Why
 from firmware.rules.base import (
     MOVING_MPH,
@@ -54,12 +55,14 @@ _LEG_M = 5.0  # the last metres of a way in tell which way it leads
 Place = tuple[float, float]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Approach:
     """Where the last judged fix was, and how fast; what was done before the sign `sign`.
 
     `stands_s` is since when the sled stands there, `stood_s` how long it did at most, `slowest_mps`
-    how slow it was; `told` is what was found at a sign that was passed, until `due_s`.
+    how slow it was; `told` is what was found at a sign that was passed, until `due_s`. On `calm`
+    ground `said` goes on to be the finding, and so it does while the map is the same `blind` one.
     """
 
     place: Place | None = None
@@ -71,6 +74,9 @@ class Approach:
     slowest_mps: float = math.inf
     told: Finding | None = None
     due_s: float = NEVER
+    calm: Calm | None = None
+    said: Finding | None = None
+    blind: Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +109,12 @@ class StopSign:
 
     def judge(self, memory: Approach, now: Snapshot, clause: Clause) -> tuple[Approach, Finding]:
         assert clause.signs is not None  # law.py refuses a stop clause without them
+        after = _after_the_same(memory, now, clause)
+        if after is not None and memory.said is not None:
+            return after, memory.said
         idle = self._idle(now, clause)
         if idle is not None:
-            return Approach(), idle
+            return _after_idle(idle, now, clause), idle
         fix, chart = now.fix, now.nearby
         assert isinstance(fix, Fix)  # _idle
         assert isinstance(chart, Nearby)
@@ -125,7 +134,25 @@ class StopSign:
                 after = Approach(here, now.fix_at_s, fix.speed_mps)
         if told is not None and now.at_s < until_s:
             return replace(after, told=told, due_s=until_s), told
-        return after, self._here(now, chart, fix, after, sign, clause)
+        finding = self._here(now, chart, fix, after, sign, clause)
+        if sign is None and not _may_idle(now, clause):
+            calm = self._calm(chart, fix, clause.signs)
+            if calm is not None:
+                after = replace(after, calm=calm, said=finding)
+        return after, finding
+
+    def _calm(self, chart: Nearby, fix: Fix, signs: Signs) -> Calm | None:
+        """Ground on which no sign can be come to, with twice the error and a quarter more speed
+        than now."""
+        error_m, speed_mps = 2.0 * fix.error_m, 1.25 * fix.speed_mps + 2.0
+        need_m = self._look_m(speed_mps, error_m, signs)
+        kinds, place = (*signs.stop, *signs.give_way), (fix.lat_deg, fix.lon_deg)
+        return chart.calm(kinds, kinds, place, need_m, NEEDED_M, error_m, speed_mps)
+
+    def _look_m(self, speed_mps: float, error_m: float, signs: Signs) -> float:
+        """How far off a sign is looked for."""
+        reach_m = self._reach_m(speed_mps) + metres(signs.within_ft) + 2.0 * error_m
+        return max(reach_m, STOP_WITHIN_M + 2.0 * error_m)
 
     def _idle(self, now: Snapshot, clause: Clause) -> Finding | None:
         exempt = lifted(clause, now, TOPIC)
@@ -157,8 +184,7 @@ class StopSign:
     def _sign(self, chart: Nearby, fix: Fix, before: Approach, signs: Signs) -> _Sign | None:
         """The sign whose way in the sled is on: the one it comes to first, or has just passed."""
         here = (fix.lat_deg, fix.lon_deg)
-        reach_m = self._reach_m(fix.speed_mps) + metres(signs.within_ft) + 2.0 * fix.error_m
-        reach_m = max(reach_m, STOP_WITHIN_M + 2.0 * fix.error_m)
+        reach_m = self._look_m(fix.speed_mps, fix.error_m, signs)
         best: _Sign | None = None
         for near in chart.met((*signs.stop, *signs.give_way), here, before.place, reach_m):
             for part in near.feature.parts:
@@ -237,6 +263,32 @@ class StopSign:
         if not chart.reaches(*here, NEEDED_M):
             return cannot_tell(clause, "what is near here is still being looked up", BLIND)
         return does_not_apply(clause, "no sign ahead", TOPIC)
+
+
+def _may_idle(now: Snapshot, clause: Clause) -> bool:
+    """Whether the clause may ask nothing just now: by a mode or its season."""
+    return clause.season is not None or bool(clause.lifted_by and now.modes)
+
+
+def _after_the_same(memory: Approach, now: Snapshot, clause: Clause) -> Approach | None:
+    """What is remembered where the finding goes on to be what was `said`, and None elsewhere."""
+    fix, calm = now.fix, memory.calm
+    if memory.said is None or isinstance(fix, Missing) or _may_idle(now, clause):
+        return None
+    if calm is None:
+        return memory if memory.blind is now.nearby else None
+    if not calm.holds(now.nearby, fix):
+        return None
+    here = (fix.lat_deg, fix.lon_deg)
+    return Approach(here, now.fix_at_s, fix.speed_mps, calm=calm, said=memory.said)
+
+
+def _after_idle(idle: Finding, now: Snapshot, clause: Clause) -> Approach:
+    """What is remembered where nothing is asked or known: while there is no map, what was said."""
+    is_asked = isinstance(now.fix, Fix) and not _may_idle(now, clause)
+    if is_asked and isinstance(now.nearby, Missing):
+        return Approach(said=idle, blind=now.nearby)
+    return Approach()
 
 
 def _remember(before: Approach, after: Approach, sign: _Sign, fix: Fix) -> Approach:

@@ -46,7 +46,8 @@ Place = tuple[float, float]
 class Visit(msgspec.Struct, frozen=True):
     """Where the last judged fix was; in which zones it may have been, and before which it stood.
 
-    `stands_s` is since when the sled stands. On `calm` ground `said` goes on to be the finding.
+    `stands_s` is since when the sled stands. On `calm` ground `said` goes on to be the finding, and
+    so it does while the map is the same `blind` one.
     """
 
     place: Place | None = None
@@ -56,6 +57,7 @@ class Visit(msgspec.Struct, frozen=True):
     stands_s: float | None = None
     calm: Calm | None = None
     said: Finding | None = None
+    blind: Missing | None = None
     due_s: float = NEVER
 
 
@@ -76,17 +78,15 @@ class ZoneEntry:
 
     def judge(self, memory: Visit, now: Snapshot, clause: Clause) -> tuple[Visit, Finding]:
         assert clause.entry is not None  # law.py refuses a zone_entry clause without one
-        fix = now.fix
-        calm, said = memory.calm, memory.said
-        if (
-            calm is not None
-            and said is not None
-            and isinstance(fix, Fix)
-            and calm.holds(now.nearby, fix)
-            and not self._may_idle(now, clause)
-        ):
-            here = (fix.lat_deg, fix.lon_deg)
-            return Visit(here, now.fix_at_s, calm=calm, said=said), said
+        fix, said = now.fix, memory.said
+        if said is not None and isinstance(fix, Fix) and not self._may_idle(now, clause):
+            calm = memory.calm
+            if calm is None:
+                if memory.blind is now.nearby:
+                    return memory, said
+            elif calm.holds(now.nearby, fix):
+                here = (fix.lat_deg, fix.lon_deg)
+                return Visit(here, now.fix_at_s, calm=calm, said=said), said
         idle = self._idle(now, clause)
         if idle is not None:
             return Visit(), idle
@@ -94,14 +94,16 @@ class ZoneEntry:
             return Visit(), self._without_fix(now, clause, fix)
         if isinstance(now.nearby, Missing):
             why = f"nothing known of what is near ({now.nearby})"
-            return Visit(), cannot_tell(clause, why, BLIND, now.nearby)
+            finding = cannot_tell(clause, why, BLIND, now.nearby)
+            return Visit(said=finding, blind=now.nearby), finding
         before = memory if now.fix_at_s - memory.at_s <= MAX_STRETCH_S else Visit()
         zones = self._zones(now, fix, before, clause.entry)
         memory = self._remember(now, fix, before, zones, clause.entry)
         finding = self._finding(now, fix, memory, zones, clause)
-        if not zones:
+        if not zones and clause.season is None:
             calm = self._calm(now.nearby, fix, clause.entry)
-            memory = msgspec.structs.replace(memory, calm=calm, said=finding)
+            if calm is not None:
+                memory = msgspec.structs.replace(memory, calm=calm, said=finding)
         return memory, finding
 
     def _calm(self, chart: Nearby, fix: Fix, entry: Entry) -> Calm | None:

@@ -73,7 +73,8 @@ class LastPlace(msgspec.Struct, frozen=True):
     """Where the last judged fix was, when, how fast, and on which courses it came there.
 
     `is_in` says that it may have been in a zone, `was_over` that it was too fast there, `is_warned`
-    that an edge ahead was warned of. On `calm` ground `said` goes on to be the finding.
+    that an edge ahead was warned of. On `calm` ground `said` goes on to be the finding, and so it
+    does while the map is the same `blind` one.
     """
 
     place: Place | None = None
@@ -86,6 +87,7 @@ class LastPlace(msgspec.Struct, frozen=True):
     courses: tuple[tuple[float, float], ...] = ()
     calm: Calm | None = None
     said: Finding | None = None
+    blind: Missing | None = None
 
 
 class ZoneSpeed:
@@ -111,10 +113,19 @@ class ZoneSpeed:
             return LastPlace(None, now.fix_at_s, fix.speed_mps), idle
         courses = _courses(before, now, fix)
         calm, said = before.calm, before.said
-        is_calm = calm is not None and calm.holds(now.nearby, fix)
-        if is_calm and said is not None and (now.marks is None or not _marked(clause)):
-            at_s, speed_mps = now.fix_at_s, fix.speed_mps
-            return LastPlace(here, at_s, speed_mps, courses=courses, calm=calm, said=said), said
+        if said is not None and (now.marks is None or not _marked(clause)):
+            is_same = before.blind is now.nearby if calm is None else calm.holds(now.nearby, fix)
+            if is_same:
+                after = LastPlace(
+                    here,
+                    now.fix_at_s,
+                    fix.speed_mps,
+                    courses=courses,
+                    calm=calm,
+                    said=said,
+                    blind=before.blind,
+                )
+                return after, said
         zone = self._zone(now, fix, here, before, clause)
         found = zone or self._blind(now, here, clause)
         edge, period_s = None, min(now.fix_at_s - before.at_s, LONGEST_PERIOD_S)
@@ -137,7 +148,9 @@ class ZoneSpeed:
             courses,
         )
         finding = found or does_not_apply(clause, f"no {_listed(clause)} near", TOPIC)
-        if zone is None and edge is None and isinstance(now.nearby, Nearby):
+        if zone is None and isinstance(now.nearby, Missing):
+            after = msgspec.structs.replace(after, said=finding, blind=now.nearby)
+        elif zone is None and edge is None and isinstance(now.nearby, Nearby):
             calm = self._calm(now.nearby, fix, here, clause)
             if calm is not None:
                 after = msgspec.structs.replace(after, calm=calm, said=finding)
