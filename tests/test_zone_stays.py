@@ -55,7 +55,7 @@ def test_a_limit_with_a_season_holds_on_its_days_alone(
     chart = map_of(point("shanty", HOME), square("water", HOME, 5000.0))
     now = seen(fix=fix_of(30.0, HOME), nearby=chart)  # on 15 January
     assert RULE.judge(RULE.begin(), now, clause)[1].verdict is verdict
-    dateless = replace(now, local=None)
+    dateless = seen(fix=fix_of(30.0, HOME), nearby=chart, local=None)
     finding = RULE.judge(RULE.begin(), dateless, clause)[1]
     assert (finding.verdict, finding.why) == (Verdict.UNKNOWN, "the date is not known")
 
@@ -82,5 +82,5 @@ def test_calm_ground_does_not_hide_what_the_rider_has_just_marked() -> None:
     marks = Nearby(Surroundings(*HOME, math.inf, (point("person", HOME),)))
     marked = seen(at_s=101.0, nearby=lake, marks=marks)
     assert RULE.judge(memory, marked, ICE)[1].verdict is Verdict.VIOLATION
-    _, finding = RULE.judge(RULE.begin(), replace(marked, marks=None), ICE)
+    _, finding = RULE.judge(RULE.begin(), seen(nearby=lake), ICE)
     assert finding.verdict is Verdict.COMPLIANT
