@@ -34,6 +34,12 @@ _LEAST_DEG: Final = 0.02
 _MOST_WIDE_DEG: Final = 60.0  # nearer to a pole than 2 km a flat map of degrees holds no more
 _FINER_THAN_NEEDED_DEG: Final = 1e-6  # 0.1 m: 0.2 % of the shortest distance that a law asks for
 _M_PER_DEG_LAT: Final = 110_574.0
+_FEW_CROSSINGS: Final = 500  # mended by the even-odd rule in a second
+_MOST_CROSSINGS: Final = 200_000  # mended in some 15 s
+_SAMPLED_EDGES: Final = 400
+_FEWEST_EDGES: Final = 8
+_FEWEST_OF_RING: Final = 4
+_GOLDEN: Final = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
     is_small = shapely.get_num_coordinates(near) <= _PIECE_CORNERS and side <= _PIECE_DEG
     if is_small or side <= _LEAST_DEG:
         if not is_small:
-            near = shapely.simplify(near, _FINER_THAN_NEEDED_DEG)
+            near = _simpler(near)
         yield Piece(tile, _BARE + _wkb(near))
         return
     xs, ys = [west, east], [south, north]
@@ -127,6 +133,28 @@ def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
     for low, high in pairwise(ys):
         for left, right in pairwise(xs):
             yield from _cut(near, (left, low, right, high))
+
+
+def _simpler(shape: BaseGeometry) -> BaseGeometry:
+    """The shape without the corners that no law's distance needs, where that leaves it whole.
+
+    Outline by outline: GEOS's own ways for polygons take the square of the corners, and so minutes
+    for a lake of a million."""
+    if shapely.get_dimensions(shape) != 2:
+        return shapely.simplify(shape, _FINER_THAN_NEEDED_DEG)
+    made = []
+    for part in shapely.get_parts(shape):
+        corners, ring = shapely.get_coordinates(shapely.get_rings(part), return_index=True)
+        lines = shapely.linestrings(corners, indices=ring)
+        lines = shapely.simplify(lines, _FINER_THAN_NEEDED_DEG, preserve_topology=False)
+        outer, *holes = shapely.get_num_coordinates(lines) >= _FEWEST_OF_RING
+        if not outer:
+            return shape
+        corners, ring = shapely.get_coordinates(lines[[outer, *holes]], return_index=True)
+        rings = shapely.linearrings(corners, indices=ring)
+        made.append(shapely.polygons(rings[0], rings[1:] if any(holes) else None))
+    simple = made[0] if len(made) == 1 else shapely.multipolygons(made)
+    return simple if shapely.is_valid(simple) else shape
 
 
 def _clipped(shape: BaseGeometry, around: BaseGeometry) -> BaseGeometry:
@@ -186,14 +214,53 @@ def _mended(wkb: bytes) -> Shape:
     geom = shapely.transform(shapely.force_2d(geom), _rounded)
     if not shapely.is_valid(geom):
         said.append(str(shapely.is_valid_reason(geom)))
-        mended = _flat(shapely.make_valid(geom), geom)
+        mended = _flat(_untangled(geom), geom)
         if mended is None:
             raise ValueError(f"encloses nothing ({said[-1]}); {_NO_MAP}")
         geom = shapely.transform(mended, _rounded)
+        if not shapely.is_valid(
+            geom
+        ):  # rounding made corners meet: now on the grid of the decimals
+            snapped = _flat(shapely.set_precision(mended, 10.0**-DIGITS), mended)
+            geom = shapely.transform(mended if snapped is None else snapped, _rounded)
         if not shapely.is_valid(geom):
             raise ValueError(f"can't be repaired ({said[-1]}); {_NO_MAP}")
     box: Box = tuple(shapely.bounds(geom).tolist())
     return Shape(_blob(_wkb(geom), box), box, "; ".join(said))
+
+
+def _untangled(geom: BaseGeometry) -> BaseGeometry:
+    """A valid shape of one that is not; raises ValueError for one that would take for ever.
+
+    With few crossings what is enclosed twice is outside, by the even-odd rule. That way takes the
+    square of the crossings; with many, all that is enclosed is inside."""
+    crossings = _crossings(geom)
+    if crossings > _MOST_CROSSINGS:
+        raise ValueError(
+            f"crosses itself more than {_MOST_CROSSINGS:,} times, which is not repaired; {_NO_MAP}"
+        )
+    if crossings > _FEW_CROSSINGS:
+        return shapely.make_valid(geom, method="structure")
+    return shapely.make_valid(geom)
+
+
+def _crossings(geom: BaseGeometry) -> int:
+    """About how often the outlines cross, by the edges of a sample; no more than it takes to tell
+    that they are too many."""
+    corners, rings = shapely.get_coordinates(shapely.get_rings(geom), return_index=True)
+    is_edge = rings[1:] == rings[:-1]
+    edges = shapely.linestrings(np.stack([corners[:-1], corners[1:]], axis=1)[is_edge])
+    if not len(edges):
+        return 0
+    tree = shapely.STRtree(edges)
+    # Spread by a step that has no rhythm in common with a shape's own, and the same each time.
+    picked = np.unique(np.arange(_SAMPLED_EDGES) * len(edges) * _GOLDEN % len(edges)).astype(int)
+    found = 0
+    for done, number in enumerate(picked, 1):
+        found += len(tree.query(edges[number], predicate="crosses"))
+        if done >= _FEWEST_EDGES and found / done * len(edges) / 2 > 2 * _MOST_CROSSINGS:
+            break
+    return round(found / done * len(edges) / 2)
 
 
 def _flat(shape: BaseGeometry, like: BaseGeometry) -> BaseGeometry | None:
@@ -250,7 +317,7 @@ def _cut_at_date_line(geom: BaseGeometry) -> BaseGeometry:
         middle = (outer[:, 0].min() + outer[:, 0].max()) / 2
         for hole in holes:
             hole[:, 0] += 360.0 * round((middle - hole[:, 0].mean()) / 360.0)
-        parts += _wrapped(shapely.make_valid(shapely.polygons(outer, holes=holes or None)))
+        parts += _wrapped(_untangled(shapely.polygons(outer, holes=holes or None)))
     return shapely.union_all(parts)
 
 

@@ -1,0 +1,100 @@
+"""Large and tangled shapes on their way into a pack: right, or refused in words, and in time."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from packing import opened, pack_of, row
+from shapely.geometry.base import BaseGeometry
+
+from firmware.maps.packs import surroundings
+from firmware.maps.plane import Outline, Plane
+from firmware.maps.zones import Nearby
+from firmware.readings import Feature
+from host_tools.packs.shapes import Shape, shapes_of
+
+CENTRE = (45.0, -89.0)
+
+
+def lake(corners: int) -> BaseGeometry:
+    """A lake of some 8 km with a shore as ragged as its corners are close."""
+    chance = np.random.default_rng(3)
+    turn = np.linspace(0.0, math.tau, corners, endpoint=False)
+    away = 0.05 + 0.005 * np.sin(37 * turn) + (chance.random(corners) - 0.5) * 2e-6
+    places = np.column_stack(
+        [CENTRE[1] + away * np.cos(turn), CENTRE[0] + 0.7 * away * np.sin(turn)]
+    )
+    return shapely.polygons(np.round(places, 7))
+
+
+def walk(corners: int) -> BaseGeometry:
+    """A path that wanders over itself, closed."""
+    steps = np.random.default_rng(1).normal(0.0, 1e-4, (corners, 2))
+    places = np.round(np.array([CENTRE[1], CENTRE[0]]) + np.cumsum(steps, axis=0), 7)
+    return shapely.polygons(places)
+
+
+def shape_of(geom: BaseGeometry) -> Shape | str:
+    return shapes_of([shapely.to_wkb(geom)])[0]
+
+
+def test_a_large_lake_is_as_far_by_its_pieces_as_it_is_whole(tmp_path: Path) -> None:
+    whole = lake(40_000)
+    ring = tuple(map(tuple, shapely.get_coordinates(whole).tolist()))
+    feature = Feature("water", "lake", "", "polygon", (ring,))
+    pack = pack_of(tmp_path / "lake.gpkg", row("water", "lake", whole))
+    with opened(pack) as packs:
+        for number in range(12):
+            turn = number / 12 * math.tau
+            place = (CENTRE[0] + 0.039 * math.sin(turn), CENTRE[1] + 0.056 * math.cos(turn))
+            near = Nearby(surroundings(packs, *place)).nearest(("water",), place)
+            assert near is not None
+            outline = Outline(feature, 0, Plane(*place))
+            assert near.distance_m == pytest.approx(outline.distance_m(0.0, 0.0), abs=0.2)
+            if near.distance_m == 0.0:
+                deep_m = math.sqrt(outline.edge_distance2((0.0, 0.0, 0.0, 0.0)))
+                assert near.depth_m == pytest.approx(deep_m, abs=0.2)
+
+
+def test_a_bow_tie_is_two_triangles_as_before() -> None:
+    made = shape_of(shapely.polygons([(0, 0), (0.01, 0.01), (0.01, 0), (0, 0.01)]))
+    assert isinstance(made, Shape)
+    assert made.repaired.startswith("Self-intersection")
+    assert shapely.area(shapely.from_wkb(made.blob[8:])) == pytest.approx(0.5e-4)
+
+
+def test_a_shape_that_crosses_itself_often_is_mended() -> None:
+    made = shape_of(walk(4_000))
+    assert isinstance(made, Shape)
+    head = 40 if made.blob[3] & 0x0E else 8
+    whole = shapely.from_wkb(made.blob[head:])
+    assert shapely.is_valid(whole)
+    # what is enclosed an odd number of times must be inside; what is enclosed by nothing, outside
+    ring = shapely.get_coordinates(walk(4_000))
+    places = np.random.default_rng(2).uniform(ring.min(axis=0), ring.max(axis=0), (300, 2))
+    odd = [_is_inside(ring, x, y) for x, y in places]
+    inside = shapely.contains_xy(whole, places)
+    assert sum(odd) > 20
+    assert all(is_in for is_in, is_odd in zip(inside, odd, strict=True) if is_odd)
+
+
+def test_a_shape_that_crosses_itself_without_end_is_refused_in_words() -> None:
+    chance = np.random.default_rng(1)
+    made = shape_of(shapely.polygons(chance.random((3_000, 2)) * 0.5 + [-89.0, 45.0]))
+    assert made == (
+        "crosses itself more than 200,000 times, which is not repaired; "
+        "expected points, lines or polygons in degrees"
+    )
+
+
+def _is_inside(ring: np.ndarray, x: float, y: float) -> bool:
+    inside = False
+    for (x1, y1), (x2, y2) in pairwise(ring.tolist()):
+        if (y1 > y) is not (y2 > y) and x < x1 + (x2 - x1) * (y - y1) / (y2 - y1):
+            inside = not inside
+    return inside
