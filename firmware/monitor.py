@@ -9,35 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec.structs import replace
-
 from firmware.alerts.events import Events
 from firmware.alerts.following import Alerts
 from firmware.alerts.pulls import Pulls
+from firmware.binding import bound, fitted_channels, sun_offsets, territories_of
 from firmware.config.parts import Ambient
 from firmware.config.schema import Config
 from firmware.duties import Duties
 from firmware.findings import (
-    Alert,
-    Anchor,
     Cues,
-    Event,
     Finding,
     HapticCue,
     LightCue,
-    Notice,
-    Pull,
-    Standing,
+    Outcome,
     ToneCue,
 )
-from firmware.law.packs import Clause, Law, Limit
+from firmware.law.packs import Clause, Law
 from firmware.maps.zones import Nearby
-from firmware.parts import load
 from firmware.readings import (
     Channel,
     Fix,
@@ -57,7 +50,7 @@ from firmware.rules.base import MOTION, Rule, Snapshot
 from firmware.situation.senses import Held, Senses, believed
 from firmware.situation.sky import Sky
 from firmware.situation.standing import Standings
-from firmware.situation.territory import LAW, InTerritory, Territories
+from firmware.situation.territory import LAW, Territories
 from firmware.situation.timekeeper import Timekeeper
 
 INFORMED = "informed"
@@ -65,19 +58,6 @@ INFORMED = "informed"
 
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a step brought: each change with the instant at which it came, in order.
-
-    `notes` are for the journal alone: whose date it is, pulls of the tether, what holds now.
-    """
-
-    findings: list[tuple[float, Finding]] = field(default_factory=list)
-    alerts: list[tuple[float, Alert]] = field(default_factory=list)
-    events: list[tuple[float, Event]] = field(default_factory=list)
-    notes: list[tuple[float, Anchor | Pull | Notice | Standing]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -480,19 +460,6 @@ class Monitor:
         return None if utc is None else utc.astimezone(self.time_zone)
 
 
-def _with_limit(clause: Clause, config: Config) -> Clause:
-    """The clause with the config's own figure where a law says no more than to keep moving."""
-    if clause.limit_from != "keep_moving":
-        return clause
-    return replace(clause, limit=Limit(config.rules.keep_moving_mph), accuses=False)
-
-
-def _sun_offsets(clauses: Iterable[Clause]) -> list[int]:
-    """The minutes between sunset and darkness that these clauses go by; 30 without any."""
-    offsets = {one.sun_offset_min: None for one in clauses if one.when == "darkness"}
-    return list(offsets) or [30]
-
-
 def build(
     config: Config, laws: Iterable[Law], fitted: Collection[Channel] | None = None
 ) -> Monitor:
@@ -501,23 +468,13 @@ def build(
     `fitted` are the channels that have a source; without it, those that the config names.
     """
     laws = tuple(laws)
-    territories = _territories(laws, config) if config.unit.law == "auto" else None
-    rules: dict[str, Rule] = {}
-    watched = []
-    for law in laws:
-        for clause in law.clause:
-            if clause.kind and clause.applies_to == config.unit.vehicle:
-                if clause.kind not in rules:
-                    rules[clause.kind] = load("rule", clause.kind)(config)
-                rule = rules[clause.kind]
-                if territories is not None:
-                    rule = InTerritory(rule, law.jurisdiction)
-                watched.append((_with_limit(clause, config), rule))
+    territories = territories_of(laws, config) if config.unit.law == "auto" else None
+    watched = bound(laws, config, has_borders=territories is not None)
     told = notices_of((clause for law in laws for clause in law.clause), config.unit.vehicle)
     ambient = config.light.ambient or Ambient(chip="none", address=0x08)
     sky, *other_skies = (
         Sky(ambient.dark_lux, ambient.light_lux, config.rules.ambient_dwell_s, offset_min)
-        for offset_min in _sun_offsets(clause for clause, _ in watched)
+        for offset_min in sun_offsets(clause for clause, _ in watched)
     )
     return Monitor(
         watched,
@@ -536,30 +493,3 @@ def build(
         fitted=fitted_channels(config) if fitted is None else fitted,
         territories=territories,
     )
-
-
-def _territories(laws: Iterable[Law], config: Config) -> Territories:
-    """Each jurisdiction of these laws, with what all its packs have shown at start."""
-    clauses: dict[str, list[Clause]] = {}
-    for law in laws:
-        clauses.setdefault(law.jurisdiction, []).extend(law.clause)
-    vehicle = config.unit.vehicle
-    return Territories({one: notices_of(theirs, vehicle) for one, theirs in clauses.items()})
-
-
-def fitted_channels(config: Config) -> frozenset[Channel]:
-    """The channels that have a source in this config."""
-    parts = {
-        Channel.LIGHT_HEAD: config.light.head,
-        Channel.LIGHT_TAIL: config.light.tail,
-        Channel.LIGHT_AMBIENT: config.light.ambient,
-        Channel.SUPPLY_HEAD: config.supply.head,
-        Channel.SUPPLY_TAIL: config.supply.tail,
-        Channel.TETHER: config.tether,
-        Channel.ENGINE: config.engine,
-        Channel.BUTTON: config.button,
-        Channel.RTC: config.rtc,
-        Channel.SURROUNDINGS: config.zones.packs or None,
-    }
-    always = {Channel.FIX, Channel.RECEIVER, Channel.REQUEST, Channel.JOURNAL}
-    return frozenset(always | {channel for channel, part in parts.items() if part is not None})

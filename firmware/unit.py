@@ -14,14 +14,14 @@ from datetime import datetime
 from typing import Protocol
 
 from firmware.clock import Clock
-from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Standing, ToneCue
+from firmware.findings import Alert, Anchor, Cues, HapticCue, LightCue, Outcome, Standing, ToneCue
 from firmware.grain import grained, instant_s
 from firmware.informed import Informed
 from firmware.journal.health import Health
 from firmware.journal.writer import Journal
 from firmware.kept import Kept
 from firmware.maps.zones import Nearby
-from firmware.monitor import INFORMED, Monitor, Outcome
+from firmware.monitor import INFORMED, Monitor
 from firmware.notify import Notifier
 from firmware.outputs.base import Output
 from firmware.outputs.feed import Feed

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from judging import HOME, configured, east_of, fix_of, point, square
 
-from firmware.findings import Finding, Verdict
+from firmware.findings import Finding, Outcome, Verdict
 from firmware.law import packs as law
-from firmware.monitor import Monitor, Outcome, build
+from firmware.monitor import Monitor, build
 from firmware.readings import (
     Channel,
     Disk,

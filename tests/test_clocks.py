@@ -13,9 +13,9 @@ from judging import WI, clause_of, configured, fix_of, seen
 
 from firmware.clock import Clock
 from firmware.drives.script_text import parse
-from firmware.findings import Anchor, Event, Pull, Verdict
+from firmware.findings import Anchor, Event, Outcome, Pull, Verdict
 from firmware.journal.redating import Anchors
-from firmware.monitor import Monitor, Outcome, build
+from firmware.monitor import Monitor, build
 from firmware.readings import (
     Channel,
     Engine,

@@ -64,6 +64,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     ),
     "firmware.outputs": (5, "outputs"),
     "firmware.outputs.*": (5, "outputs"),
+    "firmware.binding": (6, "monitor"),
     "firmware.monitor": (6, "monitor"),
     # roots: programs, and the parts that belong to one program alone
     "firmware.view": (7, "daemon"),

@@ -26,8 +26,9 @@ from sled_rig import (
     Sled,
 )
 
+from firmware.binding import fitted_channels
 from firmware.findings import Cues, HapticCue, LightCue, ToneCue, Verdict
-from firmware.monitor import build, fitted_channels
+from firmware.monitor import build
 from firmware.readings import (
     Channel,
     Disk,

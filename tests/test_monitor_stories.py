@@ -22,8 +22,8 @@ from sled_rig import (
     Sled,
 )
 
-from firmware.findings import Alert, Event, Finding, Verdict
-from firmware.monitor import Outcome, build
+from firmware.findings import Alert, Event, Finding, Outcome, Verdict
+from firmware.monitor import build
 from firmware.readings import (
     Channel,
     Disk,

@@ -191,7 +191,11 @@ class Requests:
         ends = [self._prompt_ends_s, self._test_ends_s, self._key_ends_s, self.marked.due_s()]
         if self._on:
             ends += [one.ends_s for one in self._on.values()]
-        return min((end for end in ends if end > at_s), default=math.inf)
+        due_s = math.inf
+        for end in ends:
+            if at_s < end < due_s:
+                due_s = end
+        return due_s
 
     def pass_time(self, at_s: float) -> Effect:
         """Ends what is over at `at_s`."""

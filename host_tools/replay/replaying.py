@@ -10,13 +10,23 @@ from typing import Any
 
 from firmware import monitor
 from firmware.config.schema import Config
-from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing, Verdict
+from firmware.findings import (
+    Alert,
+    Anchor,
+    Event,
+    Finding,
+    Notice,
+    Outcome,
+    Pull,
+    Standing,
+    Verdict,
+)
 from firmware.gps.epochs import distance_m
 from firmware.gps.fixes import EpochReport
 from firmware.law import packs as law
 from firmware.law.packs import Law
 from firmware.maps.packs import Pack
-from firmware.monitor import Monitor, Outcome
+from firmware.monitor import Monitor
 from firmware.readings import Fix, Reading
 from firmware.sources.drive import with_surroundings
 from firmware.units import mph
