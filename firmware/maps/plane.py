@@ -16,7 +16,6 @@ from firmware.readings import Feature
 
 _RADIUS_M = 6378137.0  # WGS 84 (NGA.STND.0036)
 _E2 = 0.0066943799901413165
-_FEW = 64  # corners
 _RUN = 16  # edges of an outline that share a box, so that a long shore is mostly passed over
 
 Box = tuple[float, float, float, float]
@@ -56,6 +55,16 @@ class Plane:
         """Metres north."""
         return (lat_deg - self._lat_deg) * self._y_m
 
+    def box(self, lons: Sequence[float], lats: Sequence[float]) -> Box:
+        """The box of these corners on the map."""
+        west, east = min(lons) - self._lon_deg, max(lons) - self._lon_deg
+        least_y = (min(lats) - self._lat_deg) * self._y_m
+        most_y = (max(lats) - self._lat_deg) * self._y_m
+        if west >= -180.0 and east <= 180.0 and east - west < 180.0:
+            return west * self._x_m, least_y, east * self._x_m, most_y
+        xs = [self.x(lon) for lon in lons]  # near the date line, or over it
+        return min(xs), least_y, max(xs), most_y
+
     def degrees(self, distance_m: float) -> tuple[float, float]:
         """So many metres in degrees of latitude and of longitude."""
         return distance_m / self._y_m, distance_m / self._x_m
@@ -75,17 +84,10 @@ class Outline:
         self.order = order
         self._plane = plane
         self._runs: list[tuple[Box, list[_Edge]]] | None = None
-        lons, lats = zip(*chain.from_iterable(feature.parts), strict=True)
-        least_x, most_x = plane.x(min(lons)), plane.x(max(lons))
-        if least_x > most_x or max(lons) - min(lons) >= 180.0:  # over the date line
-            xs = [plane.x(lon) for lon in lons]
-            least_x, most_x = min(xs), max(xs)
-        self.box: Box = (least_x, plane.y(min(lats)), most_x, plane.y(max(lats)))
-
-    def make_ready(self) -> None:
-        """Puts its edges on the map now where they are few; a long shore waits to be asked for."""
-        if sum(map(len, self.feature.parts)) <= _FEW:
-            self._edges()
+        parts = feature.parts  # of one part nearly all: a town has thousands of these boxes
+        corners = parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
+        lons, lats = zip(*corners, strict=True)
+        self.box: Box = plane.box(lons, lats)
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a place is inside: a polygon by the even-odd rule; nothing else has an inside."""

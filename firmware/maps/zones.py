@@ -160,15 +160,10 @@ class Nearby:
         return self._plane.xy(*place)
 
     def make_ready(self) -> Nearby:
-        """Puts every kind on the map now, for who has the time: a town takes some milliseconds."""
+        """Puts every kind's boxes on the map now, for who has the time: a town takes some
+        milliseconds. An outline's edges wait until one is near: of most nobody ever asks."""
         for kind in self._by_kind:
-            left: list[Tree | Outline] = [self._tree(kind)]
-            while left:
-                one = left.pop()
-                if isinstance(one, Tree):
-                    left += one.below
-                else:
-                    one.make_ready()
+            self._tree(kind)
         return self
 
     def _search(
