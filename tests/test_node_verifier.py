@@ -49,6 +49,14 @@ def _run(words: list[str], paths: list[Path]) -> list[tuple[str, dict[str, str]]
     ]
 
 
+def _records(words: list[str], path: Path) -> dict[str, int]:
+    done = subprocess.run(
+        [*words, "--json", str(path)], capture_output=True, text=True, check=False
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return {row["name"]: row["records"] for row in told["segments"]}
+
+
 def _both(
     paths: list[Path], *, key: Path | None = None, zstd: str = "zstd"
 ) -> list[tuple[str, dict[str, str]]]:
@@ -228,14 +236,46 @@ def test_a_cut_at_any_place_after_the_first_seal_is_a_power_cut(cut: Path, tmp_p
     cases = Cases(tmp_path, cut)
     chunks = _chunks(cases.content)
     first_end = chunks[0][1]
+    (sealed_at, end), *_ = chunks[1:]
+    index_at = sealed_at + 9 + struct.unpack_from("<Q", cases.content, sealed_at + 1)[0]
+    for length in (index_at, index_at + 1, index_at + 12, end - 1, end):
+        cases.with_last(f"at-{length}", cases.content[:length])
     for start, end in chunks[2:]:
         for length in (start + 5, (start + end) // 2, end - 1, end):
             cases.with_last(f"at-{length}", cases.content[:length])
     assert set(_verdicts(cases.paths).values()) == {"power-cut"}
     early = Cases(tmp_path / "early", cut)
-    for length in (0, 7, 8, 20, 100, first_end // 2):
+    for length in (0, 7, 8, 20, 100, first_end // 2, sealed_at + 5, index_at - 1):
         early.with_last(f"at-{length}", early.content[:length])
     assert set(_verdicts(early.paths).values()) == {"unreadable"}
+
+
+def test_records_are_counted_under_a_seal_and_no_further(cut: Path, tmp_path: Path) -> None:
+    """The start record stands before the first seal; what follows the last seal counts nowhere."""
+    cases = Cases(tmp_path, cut)
+    cases.with_last("first", cases.content[: _chunks(cases.content)[2][1]])
+    first, whole = cases.paths[0], cut
+    for words in ([str(OURS), "verify"], NODE):
+        assert [*_records(words, first).values()] == [1]
+    assert _records([str(OURS), "verify"], whole) == _records(NODE, whole)
+
+
+def test_the_number_of_a_file_is_that_of_its_seals(rolled: Path, tmp_path: Path) -> None:
+    path = _last(Cases(tmp_path, rolled).copy("renamed"))
+    path.rename(path.with_name("000004.mcap"))
+    assert _verdicts([tmp_path / "renamed" / "journal"]) == {"renamed": "tampered"}
+
+
+def test_a_sector_that_the_first_commit_lost_is_no_tampering(cut: Path, tmp_path: Path) -> None:
+    """Its seal says that nothing was safe yet; a later seal says that it was."""
+    cases = Cases(tmp_path, cut)
+    start, end = _chunks(cases.content)[0]
+    at = (start // SECTOR + 2) * SECTOR
+    assert at + SECTOR < end
+    lost = cases.content[:at] + bytes(SECTOR) + cases.content[at + SECTOR :]
+    cases.with_last("first", lost[: _chunks(cases.content)[1][1]])
+    cases.with_last("later", lost)
+    assert _verdicts(cases.paths) == {"first": "unreadable", "later": "tampered"}
 
 
 def test_an_ending_that_is_cut_or_has_lost_sectors_is_a_power_cut(

@@ -9,7 +9,7 @@ import pytest
 
 from firmware.journal import folder, seal, segment
 from firmware.journal.seal import Verdict
-from tests.journal_samples import torn, written
+from journal_samples import torn, written
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import struct
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import msgspec
 
@@ -29,8 +30,12 @@ if TYPE_CHECKING:  # 33 ms to import, so only the thread that seals or checks pa
 DOMAIN = b"sledwarden seal 1\n"
 SECTOR_BYTES = 512
 
+_Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""What every reader of JSON reads to the last digit."""
+
 Kind = Literal["start", "event", "time", "close", "finish"]
 LAST_KINDS = ("close", "finish")
+_OF_SEGMENT = ("unit", "boot", "boot_id", "segment", "previous")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -44,15 +49,15 @@ class Seal(msgspec.Struct, frozen=True):
     such integers.
     """
 
-    format: int
+    format: _Number
     kind: Kind
     unit: str
-    boot: int
+    boot: _Number
     boot_id: str
-    segment: int
-    count: int
-    end: int = msgspec.field(name="bytes")
-    durable: int
+    segment: _Number
+    count: _Number
+    end: _Number = msgspec.field(name="bytes")
+    durable: _Number
     digest: str
     previous: str
     log_time_ns: str
@@ -71,6 +76,8 @@ class Seal(msgspec.Struct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(Seal)
+_TIME = re.compile("0|[1-9][0-9]{0,19}")
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def fingerprint(public_key: str) -> str:
@@ -276,13 +283,15 @@ def parse(text: bytes) -> Seal | None:
     """A seal from its message; None unless the bytes are exactly what the seal writes."""
     try:
         seal = _DECODER.decode(text)
-        int(seal.log_time_ns), int(seal.publish_time_ns)
         is_same = _encode(seal) == text
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError):
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError):
+        return None
+    are_times = all(_TIME.fullmatch(one) for one in (seal.log_time_ns, seal.publish_time_ns))
+    if seal.previous and not _DIGEST.fullmatch(seal.previous):
         return None
     hexes = (seal.digest, 64), (seal.public_key, 64), (seal.signature, 128)
     are_hex = all(re.fullmatch(f"[0-9a-f]{{{size}}}", digits) for digits, size in hexes)
-    return seal if is_same and are_hex else None
+    return seal if is_same and are_hex and are_times else None
 
 
 def is_signed(seal: Seal, public_key: str) -> bool:
@@ -321,10 +330,19 @@ def check_segment(
     return _check_scan(name, content, segment.scan(content), public_key, others)
 
 
+def sealed_scan(content: bytes) -> Scan:
+    """What is whole in a segment whose seals hold: fast where its closing seal covers all of it."""
+    quick = segment.scan(content, is_trusting=True)
+    last = parse(quick.seals[-1].message.text) if quick.seals else None
+    is_covered = last is not None and last.kind in LAST_KINDS
+    return quick if is_covered else segment.scan(content)
+
+
 def _check_scan(
     name: str, content: bytes, found: Scan, public_key: str | None, others: Collection[str]
 ) -> SegmentReport:
-    first = parse(found.seals[0].message.text) if found.seals else None
+    stamps = found.seals + ([found.torn_seal] if found.torn_seal is not None else [])
+    first = parse(stamps[0].message.text) if stamps else None
     if first is not None and first.public_key in others:
         public_key = first.public_key
     seals: list[Seal] = []
@@ -344,7 +362,7 @@ def _check_scan(
             found.ending.events,
         )
 
-    for stamp in found.seals:
+    for stamp in stamps:
         seal = parse(stamp.message.text)
         if seal is None:
             return report(Verdict.TAMPERED, stamp.offset, "a seal was changed")
@@ -353,6 +371,8 @@ def _check_scan(
             digest + hashlib.sha256(content[sealed : stamp.offset]).digest()
         ).digest()
         fault = _fault(seal, stamp, seals, key, digest.hex())
+        if not fault and found.header is not None and found.header.profile != segment.PROFILE:
+            fault = f"is sealed, but its profile is not {segment.PROFILE}"
         if fault:
             return report(Verdict.TAMPERED, sealed, fault)
         seals.append(seal)
@@ -361,7 +381,8 @@ def _check_scan(
     key = public_key or (seals[0].public_key if seals else "")
     later = later_seals(content[found.end :], key)
     if not seals:
-        if later or (content.endswith(MAGIC) and len(content) > len(MAGIC)):
+        is_safe = any(seal.durable > found.end for seal in later)
+        if is_safe or (content.endswith(MAGIC) and len(content) > len(MAGIC)):
             return report(Verdict.TAMPERED, found.end, f"{found.why}, before its first seal")
         return report(Verdict.UNREADABLE, found.end, f"holds no whole seal: {found.why}")
     return report(*_verdict_of_end(content, found, seals, later))
@@ -370,7 +391,6 @@ def _check_scan(
 def _fault(seal: Seal, stamp: Stamp, before: Sequence[Seal], key: str, digest: str) -> str:
     """What is wrong with a seal in its place, or nothing."""
     first = before[0] if before else seal
-    same = ("format", "unit", "boot", "boot_id", "segment", "previous")
     if seal.public_key != key:
         return f"was sealed with another key, {fingerprint(seal.public_key)}"
     if not is_signed(seal, key):
@@ -379,7 +399,7 @@ def _fault(seal: Seal, stamp: Stamp, before: Sequence[Seal], key: str, digest: s
         return f"the bytes from here to {stamp.offset} are not those that were sealed"
     if seal.end != stamp.offset or seal.count != len(before) + 1:
         return "a seal stands in another place than it was made for"
-    if any(getattr(seal, name) != getattr(first, name) for name in same):
+    if seal.format != first.format or not _is_of(seal, first):
         return "a seal was made for another segment"
     if before and before[-1].kind in LAST_KINDS:
         return "goes on after its last seal"
@@ -394,22 +414,44 @@ def _verdict_of_end(
     """The verdict on a segment whose seals, as far as they are whole, are all good."""
     last = seals[-1]
     if last.kind not in LAST_KINDS:
-        if any(seal.durable > found.end for seal in later):
+        if any(seal.durable > found.end and _is_of(seal, last) for seal in later):
             return Verdict.TAMPERED, found.end, f"{found.why}, before a later seal"
         if found.has_ending or content.endswith(MAGIC):
             return Verdict.TAMPERED, found.end, f"{found.why}: ends without its closing seal"
         return Verdict.POWER_CUT, found.end, f"{found.why}, after seal {last.count}"
-    if found.chunks[-1].end != found.seals[-1].end:
+    if found.torn_seal is None and found.chunks[-1].end != found.seals[-1].end:
         return Verdict.TAMPERED, found.seals[-1].end, "goes on after its last seal"
-    ending = found.ending.written(found.end)
-    rest = content[found.end :]
-    if not _is_torn_or_same(rest, ending, found.end):
+    begin, ending = _ending(found)
+    rest = content[begin:]
+    if not _is_torn_or_same(rest, ending, begin):
         return Verdict.TAMPERED, found.end, "the file's ending is not what its chunks give"
     if last.kind == "finish":
         return Verdict.POWER_CUT, last.durable, "was torn here and finished at a later start"
     if rest != ending:
         return Verdict.POWER_CUT, found.end, "the file's ending was torn, after its closing seal"
     return Verdict.WHOLE, found.end, ""
+
+
+def _is_of(seal: Seal, other: Seal) -> bool:
+    """Whether two seals are of the same segment."""
+    return all(getattr(seal, name) == getattr(other, name) for name in _OF_SEGMENT)
+
+
+def _ending(found: Scan) -> tuple[int, bytes]:
+    """What stands after the closing seal's chunk and from where: its index, if torn, and all else.
+
+    Bytes that can't be an ending's, where its chunks have more schemas than MCAP counts.
+    """
+    index, end = b"", found.end
+    if found.unindexed is not None:
+        chunk = found.unindexed
+        index = bytes(chunk.framed[chunk.chunk_length :])
+        found.ending.take_chunk(found.end, chunk)
+        end += len(chunk.framed)
+    try:
+        return end - len(index), index + found.ending.written(end)
+    except struct.error:
+        return end - len(index), b""
 
 
 def _is_torn_or_same(rest: bytes, ending: bytes, offset: int) -> bool:
@@ -438,7 +480,7 @@ def later_seals(rest: bytes, public_key: str) -> list[Seal]:
 
 def _records_before(content: bytes, found: Scan, offset: int) -> int:
     """How many records stand before an offset of a chunk."""
-    if found.chunks[-1].start == offset:
+    if found.chunks and found.chunks[-1].start == offset:
         return found.ending.records
     apart = (SEAL_ID, segment.TOPIC_IDS[record.POSITION])
     spans = [span for span in found.chunks if span.start < offset]
@@ -502,15 +544,18 @@ def check_places(
     reports: list[SegmentReport] = []
     key = public_key
     before: _Before | None = None
+    unread: folder.Place | None = None
     for place in places:
         one = _checked(place, key, told, identity)
         reports.append(one)
         if one.seal is not None:
             key = key or one.seal.public_key
-            reports[-1] = _in_row(one, place, one.seal, before, told, is_all=is_all)
-            before = _Before(place, one.seal.unit, one.seal.digest)
+            reports[-1] = _in_row(one, place, one.seal, before, unread, told, is_all=is_all)
+            before, unread = _Before(place, one.seal.unit, one.seal.digest), None
         elif told is not None and told.end_of(place):
-            before = _Before(place, "", told.end_of(place))
+            before, unread = _Before(place, "", told.end_of(place)), None
+        else:
+            unread = place
     first = next((one.seal for one in reports if one.seal is not None), None)
     return Report(
         verdict=max((one.verdict for one in reports), key=RANK.index, default=Verdict.UNREADABLE),
@@ -545,11 +590,15 @@ def _in_row(
     place: folder.Place,
     seal: Seal,
     before: _Before | None,
+    unread: folder.Place | None,
     told: Told | None,
     *,
     is_all: bool,
 ) -> SegmentReport:
-    """The report with what is wrong about the segment's place after the one before it."""
+    """The report with what is wrong about the segment's place after the one before it.
+
+    `unread` stands between the two, or first, and does not tell how it ended.
+    """
     if place.boot and (seal.boot, seal.segment) != (place.boot, place.segment):
         fault = f"was sealed as segment {seal.segment} of boot {seal.boot}"
         return one.worse(Verdict.TAMPERED, fault)
@@ -560,6 +609,9 @@ def _in_row(
     is_deleted = told is not None and told.is_deleted(seal.previous)
     if seal.previous == ended or is_deleted or (before is None and not is_all):
         return one
+    if unread is not None:
+        what = f"the segment before it, {unread.path.name}, tells no end to hold it against"
+        return one.worse(Verdict.WHOLE, what)
     if before is None:
         return one.worse(Verdict.INCOMPLETE, "the segments before it are missing")
     if before.unit and before.unit != seal.unit:

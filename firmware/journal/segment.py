@@ -78,11 +78,16 @@ def packed(messages: Iterable[Message]) -> bytes:
 
 
 def unpacked(content: bytes) -> Iterator[Message]:
-    """The messages of a chunk's content that has been seen to be whole."""
+    """The messages of a chunk's content, up to the first record of it that is cut.
+
+    None is cut in a chunk that was read in full.
+    """
     at = 0
-    while at < len(content):
+    while at + _FRAME.size <= len(content):
         opcode, length = _FRAME.unpack_from(content, at)
-        if opcode == Opcode.MESSAGE:
+        if at + _FRAME.size + length > len(content):
+            return
+        if opcode == Opcode.MESSAGE and length >= _MESSAGE.size - _FRAME.size:
             _, _, topic_id, sequence, log_ns, publish_ns = _MESSAGE.unpack_from(content, at)
             text = content[at + _MESSAGE.size : at + 9 + length]
             yield Message(topic_id, sequence, log_ns, publish_ns, text)
@@ -308,7 +313,8 @@ class Scan:
     """What is whole in a file, from its first byte on, and where and why that ended.
 
     `end` is the offset of the first byte that is not whole, or of the file's end (its DataEnd).
-    `unindexed` is a whole chunk at `end` whose message indexes are not.
+    `unindexed` is a whole chunk at `end` whose message indexes are not; where it is a seal's,
+    `torn_seal` is that seal.
     """
 
     end: int = 0
@@ -320,6 +326,7 @@ class Scan:
     seals: list[Stamp] = field(default_factory=list)
     ending: Ending = field(default_factory=Ending)
     unindexed: Chunk | None = None
+    torn_seal: Stamp | None = None
     is_trusting: bool = False
 
 
@@ -392,19 +399,31 @@ def _take_chunk(found: Scan, segment: bytes, end: int) -> str:
             chunk = framed(segment[begin:end])
         except ValueError as fault:
             return str(fault)
+        if not chunk.indexes:
+            return "a chunk has no message"
         if not segment.startswith(chunk.framed, found.end):
             if segment.startswith(chunk.framed[: chunk.chunk_length], found.end):
                 found.unindexed = chunk
+                seal = _seal_in(chunk, segment[begin:end])
+                if seal is not None:
+                    found.torn_seal = Stamp(found.end, end, seal)
                 return "a message index is cut or changed"
             return "a chunk's checksum is wrong"
     after = found.end + len(chunk.framed)
-    if segment[begin] == Opcode.MESSAGE and [one[0] for one in chunk.indexes] == [SEAL_ID]:
-        *_, last = unpacked(segment[begin:end])
-        found.seals.append(Stamp(found.end, after, last))
+    seal = _seal_in(chunk, segment[begin:end])
+    if seal is not None:
+        found.seals.append(Stamp(found.end, after, seal))
     found.ending.take_chunk(found.end, chunk)
     found.chunks.append(Span(found.end, begin, end, after))
     found.end = after
     return ""
+
+
+def _seal_in(chunk: Chunk, content: bytes) -> Message | None:
+    """The message of a seal's own chunk; None in any other."""
+    is_seals = [one[0] for one in chunk.indexes] == [SEAL_ID] and not chunk.schemas
+    messages = [*unpacked(content)] if is_seals and not chunk.channels else []
+    return messages[-1] if messages else None
 
 
 def _by_its_word(segment: bytes, start: int, end: int) -> Chunk | None:

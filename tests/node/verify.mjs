@@ -93,6 +93,7 @@ function readAttachment(file, { start, begin, end }) {
   const nameEnd = names + 4 + file.readUInt32LE(names), typeEnd = nameEnd + 4 + file.readUInt32LE(nameEnd);
   const size = Number(file.readBigUInt64LE(typeEnd));
   if (typeEnd + 8 + size + 4 !== end) throw new Unreadable(start, "an attachment has another length than it says");
+  if (zlib.crc32(file.subarray(begin, end - 4)) !== file.readUInt32LE(end - 4)) throw new Unreadable(start, "an attachment is not what its checksum says");
   return { start, length: end - start, size, times: file.subarray(begin, names), names: file.subarray(names, typeEnd) };
 }
 /** What a chunk holds, once its record is what its content gives; and the indexes it must have. */
@@ -154,10 +155,12 @@ function judge(file) {
   const say = (verdict, offset, what) => Object.assign(found, { verdict, reasons: what ? [{ offset, what }] : [] });
   const tampered = (offset, what) => (found.seals.length > 0 || !looseSeals(file, 0).next().done
     ? say("tampered", offset, what) : say("unreadable", offset, `holds no good seal: ${what}`));
-  let chunks = [], attachments = [], sealedTo = 0, digest = Buffer.alloc(32), at = MAGIC.length, doubt;
+  let chunks = [], attachments = [], sealedTo = 0, digest = Buffer.alloc(32), at = MAGIC.length, unsealed = 0, doubt;
   try {
     if (!file.subarray(0, at).equals(MAGIC)) throw new Unreadable(0, "does not begin as an MCAP file");
-    if (recordAt(file, at).opcode !== 1) throw new Unreadable(at, "has no header");
+    const header = recordAt(file, at);
+    if (header.opcode !== 1) throw new Unreadable(at, "has no header");
+    const isOurs = file.subarray(header.begin, header.begin + 14).equals(Buffer.from("\n\0\0\0sledwarden"));
     for (at = recordAt(file, at).end; ;) {
       if (at === file.length) throw new Unreadable(at, "ends without an ending");
       const next = recordAt(file, at);
@@ -168,20 +171,22 @@ function judge(file) {
       const chunk = readChunk(file, next);
       chunks.push(chunk);
       if (!chunk.isMade) doubt ??= new Unreadable(at, "a chunk is not what its content gives");
-      found.records += chunk.messages.filter((one) => one.channel > 2).length;
+      const records = chunk.messages.filter((one) => one.channel > 2).length;
       const sealing = chunk.messages.find((one) => one.channel === 1);
       if (sealing !== undefined) {
         if (chunk.messages.length !== 1) return tampered(at, "a seal is not alone in its chunk");
         digest = sha256(digest, sha256(file.subarray(sealedTo, at)));
         sealedTo = at;
         const seal = readSeal(sealing.text);
-        const wrong = typeof seal === "string" ? seal : misplaced(seal, sealing, chunk, found.seals, digest);
+        const wrong = typeof seal === "string" ? seal : misplaced(seal, sealing, chunk, found.seals, digest) ?? (isOurs ? undefined : "is sealed, but its profile is not sledwarden");
         if (wrong !== undefined && doubt !== undefined) throw doubt;
         if (wrong !== undefined) return tampered(at, wrong);
         doubt = chunk.isMade ? undefined : new Unreadable(at, "a seal's chunk is not what its content gives");
         found.seals.push(seal);
+        [found.records, unsealed] = [found.records + unsealed, 0];
         if (doubt === undefined && ["close", "finish"].includes(seal.kind)) return holdTail(file, next.end, [...chunk.indexes, ending(chunk.whole, chunks, attachments)], seal.kind, say);
       }
+      unsealed += records;
       at = next.end;
       if (Buffer.concat(chunk.indexes).equals(file.subarray(at, chunk.whole))) at = chunk.whole;
       else doubt ??= new Unreadable(at, "a chunk's indexes are not what its content gives");
@@ -212,7 +217,7 @@ function afterUnreadable(file, { offset, message: what }, seals, tampered, say) 
   const isSynced = [...looseSeals(file, offset)].some((seal) => sameSegment(seal, seals[0] ?? seal) && seal.durable > offset);
   if (isSynced) return tampered(offset, `${what}, and a later seal has it as synced`);
   if (file.length >= 16 && file.subarray(-8).equals(MAGIC)) return tampered(offset, `${what}, and the file has its last bytes without its closing seal`);
-  return seals.length === 0 ? tampered(offset, what) : say("power-cut", offset, `${what}, after seal ${seals.length}`);
+  return seals.length === 0 ? say("unreadable", offset, `holds no whole seal: ${what}`) : say("power-cut", offset, `${what}, after seal ${seals.length}`);
 }
 
 /** What makes a file another thing than one Zstandard frame (RFC 8878) as a journal has it. */
@@ -252,7 +257,8 @@ function unpacked(path, octets, zstd) {
 function lineFault(octets, line, lines, previous, key) {
   if (octets.length > LINE_BYTES) return "is longer than 4,096 bytes";
   if (typeof line !== "object") return "is no JSON object";
-  const own = KIND_KEYS[line.kind] ?? Object.keys(line).slice(LINE_KEYS.length, -1);
+  const own = KIND_KEYS[line.kind];
+  if (own === undefined) return "is of no known kind";
   if (Object.keys(line).join() !== [...LINE_KEYS, ...own, "signature"].join()) return "has other keys than its kind, or in another order";
   if (line.format !== 1 || line.count !== lines.length + 1) return "has another format or count than is due";
   if (line.previous !== previous) return "does not follow the line before it";
@@ -301,6 +307,8 @@ function holdFolder(segments, ledger, blame) {
     const line = told.get(nameOf(one)), { other } = one, [, number, id] = /([0-9]{6,})-([0-9a-f]{8})$/.exec(dirname(one.path)) ?? [];
     if (one.isStored && line === undefined) blame(one, "incomplete", "is stored, and no line of the ledger tells of it");
     if (other !== undefined && (line ? hex(other.octets) !== line.stored_sha256 : !other.unopened && !other.sealed?.equals(one.octets))) blame(one, "tampered", "stands in two forms, which differ");
+    const file = number && /([0-9]{6,})\.mcap/.exec(basename(one.path))?.[1];
+    if (one.seals?.length > 0 && file && Number(file) !== one.segment) blame(one, "tampered", `was sealed as segment ${one.segment}`);
     if (one.seals?.length > 0 && number && (Number(number) !== one.boot || !one.seals[0].boot_id.startsWith(id))) blame(one, "tampered", "is in a folder of another boot");
   }
   for (const line of lines("boot")) {
