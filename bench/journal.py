@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Protocol
@@ -29,7 +30,6 @@ from host_tools.journals.paths import find
 from host_tools.journals.verifying import verify
 
 EVENTS = 500
-ROUNDS = 5
 BATCH = 10
 """Records of one commit, as a unit has at 10 Hz."""
 
@@ -39,7 +39,11 @@ CLOSE_S = 60.0
 SECTOR = 512
 
 KEPT_NOTE = (
-    "Each commit is waited for; medians of rounds in turn. Syncs and bytes are the program's, "
+    "A commit begins when the one before is acknowledged, and each fdatasync is counted: a keeper "
+    "that has made fewer than one a commit is no row but a fault (SQLite's are its own). The "
+    "keepers commit in turn, one after the other, so that a disk whose syncs are now fast and now "
+    "slow is so for each; medians of commits. Rows of one and of ten records a commit promise "
+    "different things: compare within one. Syncs and bytes are the program's, "
     "counted at its door to the disk, without what begins a file. Device bytes are what "
     "/proc/diskstats says was written to that disk meanwhile, by whomever. The journal is sealed "
     "(SHA-256 and Ed25519) in each commit, checked by CRC and indexed."
@@ -51,6 +55,7 @@ VERIFY_NOTE = (
 
 KEPT_COLUMNS = (
     Column("what", "what"),
+    Column("ms", "ms a commit", ".2f"),
     Column("per_s", "records/s", ",.0f"),
     Column("ratio", "of fdatasync", ".2f"),
     Column("syncs", "syncs a commit", ".2f"),
@@ -151,9 +156,11 @@ class _Ours:
         return self._storage.bytes
 
     def commit(self, numbers: range) -> None:
+        put = 0
         for number in numbers:
-            self._journal.put(_event(number), number / 10, urgent=number == numbers[-1])
+            put = self._journal.put(_event(number), number / 10, urgent=number == numbers[-1])
         assert self._journal.flush(CLOSE_S)
+        assert self._journal.acknowledged.sequence == put
 
     def close(self) -> None:
         assert self._journal.close(1e6, timeout_s=CLOSE_S)
@@ -171,12 +178,8 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
     table = Table("journal", "A durable record", KEPT_COLUMNS, note=KEPT_NOTE)
     count = max(50, round(EVENTS * share))
     for batch in (1, BATCH):
-        rounds: dict[str, list[Figures]] = {name: [] for name in PEERS}
-        for number in range(ROUNDS):
-            say(f"journal: {batch} a commit, round {number + 1} of {ROUNDS}")
-            for name, peer in PEERS.items():
-                rounds[name].append(_round(peer, count // ROUNDS, batch))
-        rows = {name: _middle(each) for name, each in rounds.items()}
+        say(f"journal: {batch} a commit")
+        rows = _in_turn(count, batch)
         first = rows["append + fdatasync of JSON lines"]["per_s"]
         for name, row in rows.items():
             what = f"{name}, {batch} a commit"
@@ -184,33 +187,58 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
     return table
 
 
-def _round(peer: Callable[[Path], _Keeper], commits: int, batch: int) -> Figures:
-    """So many commits of so many records each, in a new folder on this checkout's disk."""
+@dataclass
+class _Spent:
+    """What the commits of one keeper took: each one's time, and the bytes of its disk."""
+
+    keeper: _Keeper
+    seconds: list[float] = field(default_factory=list)
+    device: int = 0
+    syncs: int = 0
+    bytes: int = 0
+
+    def commit(self, numbers: range, where: Path) -> None:
+        """One commit, which is over when all its records are safe."""
+        syncs, octets, device = self.keeper.syncs, self.keeper.bytes, _device_bytes(where)
+        begin_s = time.perf_counter()
+        self.keeper.commit(numbers)
+        self.seconds.append(time.perf_counter() - begin_s)
+        after = _device_bytes(where)
+        self.device += 0 if device is None or after is None else after - device
+        self.syncs += self.keeper.syncs - syncs
+        self.bytes += self.keeper.bytes - octets
+
+    def row(self, batch: int) -> Figures:
+        commits = len(self.seconds)
+        records, took_s = commits * batch, median(self.seconds)
+        row: Figures = {
+            "ms": took_s * 1000.0,
+            "per_s": batch / took_s,
+            "bytes": self.bytes / records,
+            "device": self.device / records,
+        }
+        if not isinstance(self.keeper, _Sqlite):
+            assert self.syncs >= commits, f"{self.syncs} syncs in {commits} commits"
+            row["syncs"] = self.syncs / commits
+        return row
+
+
+def _in_turn(commits: int, batch: int) -> dict[str, Figures]:
+    """So many commits of each keeper, in a new folder of its own on this checkout's disk."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as where:
-        path = Path(where)
-        one = peer(path)
-        one.commit(range(batch))  # the first makes the files
-        syncs, octets = one.syncs, one.bytes
-        device, begin_s = _device_bytes(path), time.monotonic()
+        folders = {name: Path(where) / str(number) for number, name in enumerate(PEERS)}
+        spent = {}
+        for name, path in folders.items():
+            path.mkdir()
+            spent[name] = _Spent(PEERS[name](path))
+            spent[name].keeper.commit(range(batch))  # the first makes the files
         for first in range(batch, (commits + 1) * batch, batch):
-            one.commit(range(first, first + batch))
-        took_s = time.monotonic() - begin_s
-        after = _device_bytes(path)
-        syncs, octets = one.syncs - syncs, one.bytes - octets
-        one.close()
-    records = commits * batch
-    row: Figures = {"per_s": records / took_s, "bytes": octets / records}
-    if syncs:
-        row["syncs"] = syncs / commits
-    if device is not None and after is not None:
-        row["device"] = (after - device) / records
-    return row
-
-
-def _middle(rounds: list[Figures]) -> Figures:
-    """The median of each figure; the rounds are kept beside it."""
-    middle = {key: median(one[key] for one in rounds) for key in rounds[0]}
-    return {**middle, "rounds_per_s": [one["per_s"] for one in rounds]}
+            for name, one in spent.items():
+                one.commit(range(first, first + batch), folders[name])
+        rows = {name: one.row(batch) for name, one in spent.items()}
+        for one in spent.values():
+            one.keeper.close()
+    return rows
 
 
 def _event(number: int) -> Event:
