@@ -275,7 +275,10 @@ def test_a_sector_that_the_first_commit_lost_is_no_tampering(cut: Path, tmp_path
     lost = cases.content[:at] + bytes(SECTOR) + cases.content[at + SECTOR :]
     cases.with_last("first", lost[: _chunks(cases.content)[1][1]])
     cases.with_last("later", lost)
-    assert _verdicts(cases.paths) == {"first": "unreadable", "later": "tampered"}
+    cases.with_last("ended", cases.content[:end] + cases.content[:8])  # the magic is the last bytes
+    assert _verdicts(cases.paths) == {
+        "first": "unreadable", "later": "tampered", "ended": "tampered",
+    }  # fmt: skip
 
 
 def test_an_ending_that_is_cut_or_has_lost_sectors_is_a_power_cut(

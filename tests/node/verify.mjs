@@ -216,7 +216,7 @@ function holdTail(file, at, parts, kind, say) {
 function afterUnreadable(file, { offset, message: what }, seals, tampered, say) {
   const isSynced = [...looseSeals(file, offset)].some((seal) => sameSegment(seal, seals[0] ?? seal) && seal.durable > offset);
   if (isSynced) return tampered(offset, `${what}, and a later seal has it as synced`);
-  if (file.length >= 16 && file.subarray(-8).equals(MAGIC)) return tampered(offset, `${what}, and the file has its last bytes without its closing seal`);
+  if (file.length >= 16 && file.subarray(-8).equals(MAGIC)) return say("tampered", offset, `${what}, and the file has its last bytes without its closing seal`);
   return seals.length === 0 ? say("unreadable", offset, `holds no whole seal: ${what}`) : say("power-cut", offset, `${what}, after seal ${seals.length}`);
 }
 
