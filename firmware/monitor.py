@@ -294,6 +294,7 @@ class Monitor:
             answered = self.alerts.acknowledge()
             outcome.alerts += [(at_s, alert) for alert in answered]
             if isinstance(value, Press) and not answered:
+                self.requests.hide_key()
                 outcome.notes += [(at_s, notice) for notice in self.notices.press(at_s)]
         return self._watched if effect is Effect.JUDGE_AGAIN else []
 

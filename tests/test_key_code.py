@@ -21,7 +21,7 @@ from firmware.dash.panel_terminal import Terminal, half_blocks
 from firmware.dash.screen import draw, shows_key
 from firmware.monitor import build
 from firmware.readings import Channel, Press, Reading, Request
-from firmware.rider.requests import KEY_S, NEW_KEY, Requests
+from firmware.rider.requests import KEY_S, NEW_KEY, NEW_KEY_S, Requests
 from firmware.state import State
 from firmware.view import state_of
 
@@ -134,8 +134,16 @@ def test_a_new_key_is_shown_also_before_the_first_fix() -> None:
     requests = Requests()
     requests.take(Request("key", NEW_KEY), 1.0, NO_FIX, False)
     assert requests.is_key_wanted
-    requests.take(Press("press"), 2.0, NO_FIX, False)
-    assert not requests.is_key_wanted
+    assert requests.due_s(1.0) == 1.0 + NEW_KEY_S
+
+
+def test_a_press_takes_the_key_away_once_it_has_nothing_to_acknowledge() -> None:
+    monitor = build(configured(), [], frozenset({Channel.REQUEST, Channel.BUTTON}))
+    monitor.step(Reading(Channel.REQUEST, Request("key", NEW_KEY), 1.0, "daemon"), 1.0)
+    monitor.requests.take(Press("press"), 2.0, NO_FIX, False)
+    assert monitor.requests.is_key_wanted
+    monitor.step(Reading(Channel.BUTTON, Press("press"), 3.0, "button"), 3.0)
+    assert not monitor.requests.is_key_wanted
 
 
 def test_the_state_tells_the_key_and_hides_it_once_the_sled_moves() -> None:

@@ -33,6 +33,9 @@ SECOND_HOLD_S = 5.0
 KEY_S = 60.0
 """So long the unit's key stands on the glass: time to find the telephone."""
 
+NEW_KEY_S = 300.0
+"""At the first start longer: what is not watched yet stands before it until it is acknowledged."""
+
 NEW_KEY = "new"
 """The argument by which the unit itself asks for its key to be shown, when it was just made."""
 
@@ -124,7 +127,9 @@ class Requests:
             case "key":
                 if not is_standing and not (value.argument == NEW_KEY and isinstance(fix, Missing)):
                     return self._refuse("STOP FIRST\nTHEN SHOW KEY", at_s)
-                self.is_key_wanted, self._key_ends_s = True, at_s + KEY_S
+                is_new = value.argument == NEW_KEY
+                self.is_key_wanted = True
+                self._key_ends_s = at_s + (NEW_KEY_S if is_new else KEY_S)
             case "prompt":
                 words = "\n".join(textwrap.wrap(value.argument, LINE_LETTERS)[:2])
                 self._show(words, at_s + QUESTION_S, is_question=words != "")
@@ -202,7 +207,7 @@ class Requests:
         if at_s >= self._prompt_ends_s:
             self._show("", math.inf)
         if at_s >= self._key_ends_s:
-            self._hide_key()
+            self.hide_key()
         effect = Effect.NOTHING
         if self.marked.pass_time(at_s):
             effect = Effect.JUDGE_AGAIN
@@ -212,7 +217,6 @@ class Requests:
         return effect
 
     def _pressed(self, press: Press, at_s: float, fix: Fix | Missing) -> Effect:
-        self._hide_key()
         if press.kind == "press":
             return Effect.ACKNOWLEDGE
         if self._is_question:
@@ -316,7 +320,8 @@ class Requests:
         self.modes -= {mode}
         self._on.pop(mode, None)
 
-    def _hide_key(self) -> None:
+    def hide_key(self) -> None:
+        """Takes the key off the glass; nothing where it is not there."""
         self.is_key_wanted, self._key_ends_s = False, math.inf
 
     def _refuse(self, words: str, at_s: float) -> Effect:
