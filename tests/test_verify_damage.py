@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 import struct
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 from journal_samples import torn, written
 from typer.testing import CliRunner
 
+from firmware.findings import Anchor
 from firmware.journal import seal, segment
+from firmware.journal.redating import Anchors
 from firmware.journal.seal import Key, Seal
 from host_tools.cli import app
 
@@ -195,6 +198,12 @@ def test_a_seal_with_a_value_that_no_seal_has_is_none(text: bytes) -> None:
     old = {b'"boot"': b'"boot":1', b'"log_time_ns"': b'"log_time_ns":"1"',
            b'"previous"': b'"previous":""', b'"x"': b'"boot":1'}[key]  # fmt: skip
     assert seal.parse(encoded.replace(old, text if key != b'"x"' else old + b"," + text)) is None
+
+
+def test_an_instant_beyond_every_calendar_has_no_date() -> None:
+    anchor = Anchor("gps", 0.0, datetime(9999, 12, 31, tzinfo=UTC), 0.1, 1.0)
+    assert Anchors([anchor]).at(1e6) is None
+    assert Anchors([anchor]).at(1e18) is None
 
 
 def test_a_segment_that_is_sealed_with_another_profile_is_tampered(tmp_path: Path) -> None:

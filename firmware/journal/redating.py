@@ -70,7 +70,11 @@ class Anchors:
         assert anchor.source != "none"
         away_s = at_s - anchor.mono_s
         error_s = (anchor.error_s or 0.0) + anchor.growth_ppm * 1e-6 * abs(away_s)
-        return Dated(anchor.utc + timedelta(seconds=away_s), anchor.source, error_s, number < 0)
+        try:
+            utc = anchor.utc + timedelta(seconds=away_s)
+        except OverflowError:  # beyond the year 9999: no unit of ours wrote that
+            return None
+        return Dated(utc, anchor.source, error_s, number < 0)
 
     @property
     def known_from_s(self) -> float:
