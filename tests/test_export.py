@@ -339,3 +339,17 @@ def test_no_cell_begins_a_formula() -> None:
 
     assert _cell("why", "=HYPERLINK(1)") == "'=HYPERLINK(1)"
     assert _cell("value", -3.5) == -3.5
+
+
+def test_a_journal_that_was_changed_is_told_beside_its_copy(night: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    shutil.copytree(night, folder)
+    path = max(folder.glob("*/*.mcap"))
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b"after dark")
+    content[at : at + 10] = b"after dawn"
+    path.write_bytes(content)
+    done = _run(folder, "--to", "csv", "-o", tmp_path / "ride.csv")
+    assert done.exit_code == 0
+    assert "this is not what the unit sealed. Something was changed after it." in done.stderr
+    assert (tmp_path / "ride.csv").exists()

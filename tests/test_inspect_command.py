@@ -212,6 +212,24 @@ def test_a_sheet_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert run(tmp_path, *words, "--force").returncode == 0
 
 
+def test_answers_for_another_vehicle_leave_the_sheet_that_is_under_way(tmp_path: Path) -> None:
+    answers_file(tmp_path, SLED, width_in=None)
+    words = ("--answers", "answers.json", "-o", "a.html", "--key", "k")
+    assert run(tmp_path, *words, "--serial", "ONE").returncode == 1  # not complete: it goes on
+    before = (tmp_path / "a.html").read_bytes()
+    done = run(tmp_path, *words, "--serial", "TWO")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "a.html: is the sheet of another: serial = ONE in a.progress.json, and this is TWO. "
+        "Name another with -o, or --force.\n"
+    )
+    assert (tmp_path / "a.html").read_bytes() == before
+    assert run(tmp_path, *words, "--serial", "ONE").returncode == 1
+    assert "ONE" in (tmp_path / "a.html").read_text()
+    run(tmp_path, *words, "--serial", "TWO", "--force")
+    assert "TWO" in (tmp_path / "a.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -183,7 +183,11 @@ def test_a_tampered_journal_is_said_loudly(night: Path, tmp_path: Path) -> None:
     at = content.rindex(b"after dark")
     content[at : at + 10] = b"after dawn"
     path.write_bytes(content)
-    text = Reader(_page(folder)).text
+    out = tmp_path / "ride.html"
+    told = _run(folder, "-o", out)
+    assert told.exit_code == 0  # the page was made, and says so itself
+    assert "this is not what the unit sealed. Something was changed after it." in told.stderr
+    text = Reader(out.read_text()).text
     assert "Journal: tampered This is not what the unit sealed: do not rely on it." in text
     assert "What follows is what can still be read." in text
     assert "byte " in text

@@ -30,7 +30,7 @@ from host_tools.port.sled import RefusedError, Sled
 ARCHIVE = Path("rides")
 ENROLL_S = 60.0
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command()

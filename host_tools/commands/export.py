@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from firmware.errors import SledwardenError
+from host_tools.commands.verify import proved, say_unproven
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown, say_redated
 from host_tools.journals.ride import Ride
@@ -62,12 +63,14 @@ def export(
     For example: [bold]sledwarden export demo-ride/journal --to gpx -o ride.gpx[/bold]
 
     Findings and events are waypoints, features or rows. It writes the whole file or none. What was
-    recorded before the date was known is dated by the unit's own later word, and marked. Nothing is
+    recorded before the date was known is dated by the unit's own later word, and marked. A journal
+    that is not what its unit sealed is told beside it, as by sledwarden verify. Nothing is
     told of what lies inside the circles of [privacy]; such a copy, and a coarse one, says that it
     is no evidence.
     """
     write = writer_of(to)
-    ride = read_shown(find(paths), judges_again=judge_again, shows_all=everything, grid_m=coarsen)
+    sources = find(paths)
+    ride = read_shown(sources, judges_again=judge_again, shows_all=everything, grid_m=coarsen)
     if to in NEED_PLACES and not ride.fixes:
         raise SledwardenError(
             str(paths[0]),
@@ -78,6 +81,7 @@ def export(
         write(ride, beside)
     findings, events = len(ride.stood()), len(ride.exceedances())
     typer.echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
+    say_unproven(list(proved(sources, None)))
     say_redated(ride)
 
 

@@ -159,6 +159,8 @@ def _open(
             )
         if mine:
             setattr(kept, name, mine)
+    if source != beside and beside.exists() and not force:
+        _is_another(kept, beside, output)
     kept.modes, kept.law = wished.modes or kept.modes, wished.law or kept.law
     if config is not None:
         unit = load_config(config).unit
@@ -181,6 +183,19 @@ def _open(
         given[MADE.item] = kept.year
     progress.fill(sheet, given, where)
     return kept, sheet, beside
+
+
+def _is_another(kept: Kept, beside: Path, output: Path) -> None:
+    """Refuses a file of answers for another vehicle than the one whose sheet is under way there."""
+    there = progress.read(beside)
+    for name in ("vehicle", "year", "serial"):
+        mine, theirs = getattr(kept, name), getattr(there, name)
+        if mine and theirs and mine != theirs:
+            raise SledwardenError(
+                str(output),
+                f"is the sheet of another: {name} = {theirs} in {beside.name}, and this is {mine}.",
+                "Name another with -o, or --force.",
+            )
 
 
 def _guide(kept: Kept, sheet: Sheet, beside: Path, feed: Path, out: Console) -> None:

@@ -27,7 +27,8 @@ TOKEN_BYTES = 4096
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="rich",
-    help="Makes an organizer's race tokens, reads them, and hands them to a unit.",
+    help="Makes an organizer's race tokens, reads them, and hands them to a unit.\n\n"
+    "For example: [bold]sledwarden race prove derby.token[/bold]",
 )  # fmt: skip
 
 TokenArgument = Annotated[str, typer.Argument(help="The token's line, or the file that holds it.")]

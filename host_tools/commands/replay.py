@@ -36,7 +36,7 @@ from host_tools.replay.recordings import (
 )
 from host_tools.replay.replaying import Summary, Told
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 _encode = msgspec.json.Encoder().encode
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from host_tools.commands.verify import proved
+from host_tools.commands.verify import proved, say_unproven
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown, say_redated
 from host_tools.journals.verifying import load_key
@@ -58,4 +58,5 @@ def report(
     with saved(out, is_forced=force) as beside:
         beside.write_text(page.filled(ride, proofs), encoding="utf-8")
     typer.echo(f"{out}: {headline(ride, ride.exceedances())}")
+    say_unproven(proofs)
     say_redated(ride)

@@ -32,7 +32,7 @@ from host_tools.port.sled import Sled
 
 AT_NEXT_START = "The unit takes it at its next start: sledwarden service restart"
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich")
 
 
 @app.callback()

@@ -14,7 +14,7 @@ from rich.text import Text
 from host_tools.commands.download import ARCHIVE
 from host_tools.journals.archive import ArchiveError, plain, units
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("units")
@@ -38,7 +38,7 @@ def list_units(
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("unit", "key", "known since", "last download"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == "key")
     for heading in ("boots", "segments", "MB"):
         table.add_column(heading, justify="right")
     for one in known:

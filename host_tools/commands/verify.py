@@ -88,6 +88,17 @@ def proved(
         yield verifying.verify(source, given, places, identity)
 
 
+def say_unproven(proofs: list[Proof]) -> None:
+    """Says beside what was made of a journal that the journal is not what its unit sealed."""
+    for proof in proofs:
+        if proof.report.verdict not in GOOD:
+            typer.echo(
+                f"{proof.where}: {proof.report.verdict}: {verifying.sentence(proof)} "
+                "What can still be read of it was taken; sledwarden verify says where it breaks.",
+                err=True,
+            )
+
+
 def _span(begin: datetime | None, end: datetime | None) -> tuple[str, str]:
     """From and to, the day said once; short, for a terminal has 80 columns."""
     if begin is None or end is None:

@@ -37,7 +37,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    help="Builds zone packs and asks what lies near.",
+    help="Builds zone packs and asks what lies near.\n\n"
+    "For example: [bold]sledwarden zones at lake.gpkg 44.05 -88.43[/bold]",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON array instead of words.")]

@@ -146,8 +146,9 @@ def blind(ride: Ride) -> str:
         return "Every duty was watched, but for less than a second."
     share = 100 * seconds / ride.length_s if ride.length_s else 100
     return (
-        f"Not everything was watched: {title_of(ride.clauses, clause).lower()} was not for "
-        f"{duration(seconds)}, {share:.0f}{NARROW}% of the time. The rest is below."
+        "Not everything was watched. Longest not: "
+        f"{title_of(ride.clauses, clause).lower()}, for {duration(seconds)}, "
+        f"{share:.0f}{NARROW}% of the time. The rest is below."
     )
 
 
