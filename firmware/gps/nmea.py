@@ -191,17 +191,14 @@ def _rmc(talker: str, number: int, fields: list[str]) -> Sentence:
 _NO_FIX_QUALITIES = frozenset("078")
 
 
-def _gga(talker: str, number: int, fields: list[str]) -> Sentence:
-    quality = fields[5]
-    if len(quality) > 1 or quality not in "0123456789":
-        raise _BadFieldError(quality)
-    time_s = _time_s(fields[0])
-    if not quality or quality in _NO_FIX_QUALITIES:
-        return Sentence("GGA", talker, number, False, time_s, is_simulated=quality == "8")
+def _with_place(
+    kind: str, talker: str, number: int, time_s: float | None, fields: list[str]
+) -> Sentence:
+    """A GGA or GNS that has a fix: both say the place and how good it is in the same fields."""
     lat_deg, lon_deg, decimals = _position(*fields[1:5])
     satellites = _number(_at(fields, 6), 999.0)
     return Sentence(
-        "GGA",
+        kind,
         talker,
         number,
         True,
@@ -214,6 +211,16 @@ def _gga(talker: str, number: int, fields: list[str]) -> Sentence:
         hdop=_dop(_at(fields, 7)),
         satellites=None if satellites is None else int(satellites),
     )
+
+
+def _gga(talker: str, number: int, fields: list[str]) -> Sentence:
+    quality = fields[5]
+    if len(quality) > 1 or quality not in "0123456789":
+        raise _BadFieldError(quality)
+    time_s = _time_s(fields[0])
+    if not quality or quality in _NO_FIX_QUALITIES:
+        return Sentence("GGA", talker, number, False, time_s, is_simulated=quality == "8")
+    return _with_place("GGA", talker, number, time_s, fields)
 
 
 def _gns(talker: str, number: int, fields: list[str]) -> Sentence:
@@ -223,22 +230,7 @@ def _gns(talker: str, number: int, fields: list[str]) -> Sentence:
     time_s = _time_s(fields[0])
     if not set(modes) - _NO_FIX_MODES:
         return Sentence("GNS", talker, number, False, time_s, is_simulated="S" in modes)
-    lat_deg, lon_deg, decimals = _position(*fields[1:5])
-    satellites = _number(_at(fields, 6), 999.0)
-    return Sentence(
-        "GNS",
-        talker,
-        number,
-        True,
-        time_s,
-        None,
-        lat_deg,
-        lon_deg,
-        decimals,
-        mode=3 if _at(fields, 8) else 2,
-        hdop=_dop(_at(fields, 7)),
-        satellites=None if satellites is None else int(satellites),
-    )
+    return _with_place("GNS", talker, number, time_s, fields)
 
 
 def _gll(talker: str, number: int, fields: list[str]) -> Sentence:

@@ -198,6 +198,17 @@ def is_within_window(now: Snapshot, clause: Clause) -> bool | None:
     return _is_within(now.local.time(), clause.from_time, clause.to_time)
 
 
+def outside_hours(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
+    """The finding on a clause that goes by the clock and asks nothing now, or can't tell; None
+    within its hours, and for a clause that has none."""
+    if clause.when != "clock":
+        return None
+    within = is_within_window(now, clause)
+    if within is None:
+        return cannot_tell(clause, "the time of day is not known", topic)
+    return None if within else does_not_apply(clause, "outside its hours", topic)
+
+
 def is_surely_within_window(now: Snapshot, clause: Clause) -> bool:
     """Whether the clock's error leaves no doubt of it; true too where there is no window."""
     if now.local is None or clause.from_time is None or clause.to_time is None:

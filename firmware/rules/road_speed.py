@@ -23,9 +23,9 @@ from firmware.rules.base import (
     does_not_apply,
     in_unit_of,
     is_surely_within_window,
-    is_within_window,
     judge_speed,
     lifted,
+    outside_hours,
 )
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
 
@@ -59,12 +59,9 @@ class RoadSpeed:
         exempt = lifted(clause, now, TOPIC)
         if exempt is not None:
             return exempt
-        if clause.when == "clock":
-            within = is_within_window(now, clause)
-            if within is None:
-                return cannot_tell(clause, "the time of day is not known", TOPIC)
-            if not within:
-                return does_not_apply(clause, "outside its hours", TOPIC)
+        outside = outside_hours(clause, now, TOPIC)
+        if outside is not None:
+            return outside
         if isinstance(now.nearby, Missing):
             why = f"nothing known of the roads ({now.nearby})"
             return cannot_tell(clause, why, TOPIC, now.nearby)

@@ -13,9 +13,9 @@ from firmware.rules.base import (
     does_not_apply,
     in_unit_of,
     is_surely_within_window,
-    is_within_window,
     judge_speed,
     lifted,
+    outside_hours,
 )
 
 TOPIC = "speed"
@@ -53,11 +53,9 @@ class SpeedLimit:
                 return cannot_tell(clause, dark.why, TOPIC)
             may_accuse = dark.may_accuse
         elif clause.when == "clock":
-            within = is_within_window(now, clause)
-            if within is None:
-                return cannot_tell(clause, "the time of day is not known", TOPIC)
-            if not within:
-                return does_not_apply(clause, "outside its hours", TOPIC)
+            outside = outside_hours(clause, now, TOPIC)
+            if outside is not None:
+                return outside
             may_accuse = is_surely_within_window(now, clause)
         if isinstance(now.fix, Missing):
             return cannot_tell(clause, f"speed not known ({now.fix})", TOPIC)

@@ -30,6 +30,7 @@ from firmware.rules.base import (
     is_within_window,
     judge_speed,
     lifted,
+    outside_hours,
 )
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, ft
 
@@ -185,12 +186,9 @@ class ZoneSpeed:
         exempt = lifted(clause, now, TOPIC)
         if exempt is not None:
             return exempt
-        if clause.when == "clock":
-            within = is_within_window(now, clause)
-            if within is None:
-                return cannot_tell(clause, "the time of day is not known", TOPIC)
-            if not within:
-                return does_not_apply(clause, "outside its hours", TOPIC)
+        outside = outside_hours(clause, now, TOPIC)
+        if outside is not None:
+            return outside
         if clause.season is not None:
             if now.local is None:
                 return cannot_tell(clause, "the date is not known", TOPIC)
