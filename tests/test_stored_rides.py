@@ -12,6 +12,8 @@ import rides
 from typer.testing import CliRunner, Result
 
 from firmware.journal import folder, stored
+from firmware.journal.keeper import Keeper
+from firmware.journal.seal import Key
 from host_tools.cli import app
 
 
@@ -19,22 +21,27 @@ def _run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
 
 
-def _stored(journal: Path) -> Path:
-    """The same journal with every segment in its compressed form alone."""
-    for place in folder.segments(journal):
-        octets = stored.packed(place.path.read_bytes())
-        place.path.with_name(f"{place.path.name}.zst").write_bytes(octets)
-        place.path.unlink()
-    return journal
-
-
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
-    """A night's journal as it was sealed, and a copy of it that was stored."""
+    """A night's journal as the unit stores it, and with its segments as they were sealed; both with
+    the ledger, without which a stored segment is not whole."""
     at = tmp_path_factory.mktemp("night")
-    sealed = rides.journal_of(rides.NIGHT, at / "sealed")
-    shutil.copytree(sealed, at / "stored")
-    yield sealed, _stored(at / "stored")
+    key = Key.make()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Key, "make", lambda: key)  # the copy throws its own away
+        rides.journal_of(rides.NIGHT, at / "stored")
+    keeper = Keeper(at / "stored", "desk")
+    keeper.begin(key)
+    keeper.forget(0, None, "dash", 0)
+    assert keeper.wait(10.0)
+    assert keeper.stop(5.0)
+    shutil.copytree(at / "stored", at / "sealed")
+    for place in folder.segments(at / "sealed"):
+        assert place.path.suffix == ".zst"
+        raw = stored.unpacked(place.path.read_bytes(), str(place.path))
+        stored.raw_path(place.path).write_bytes(raw)
+        place.path.unlink()
+    yield at / "sealed", at / "stored"
 
 
 def test_it_verifies_alike(pair: tuple[Path, Path]) -> None:
