@@ -269,7 +269,7 @@ def sentence(proof: Proof) -> str:
                 "It ends as a power cut ends a journal."
             )
         case Verdict.INCOMPLETE:
-            return f"{what}: nothing that is here was changed, but a segment is missing."
+            return f"{what}: nothing that is here was changed, but a part of it is missing."
         case Verdict.TAMPERED:
             return f"{what}: this is not what the unit sealed. Something was changed after it."
         case Verdict.UNREADABLE:
