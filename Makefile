@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make demo` and `make test`; each does its own set-up.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --use-pep517
 RUNS := .venv/.runs
 TESTS_RUN := .venv/.tests-run
 
