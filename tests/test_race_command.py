@@ -110,6 +110,9 @@ def test_a_token_is_read_and_its_window_looked_at(tmp_path: Path) -> None:
     )
     away = race(tmp_path, "show", "away.token")
     assert (away.exit_code, "can't be read: No such file" in away.stderr) == (1, True)
+    nothing = race(tmp_path, "show", "")
+    assert nothing.exit_code == 1
+    assert nothing.stderr == "token: is empty: a token's line, or its file, was expected.\n"
 
 
 def test_a_unit_takes_a_token_and_says_what_is_proven_and_its_journal_holds_it(

@@ -180,6 +180,8 @@ def _line(text: str) -> str:
     """The token's line itself, or that in a file."""
     if text.strip().startswith(f"{PREFIX}."):
         return text.strip()
+    if not text.strip():
+        raise SledwardenError("token", "is empty: a token's line, or its file, was expected.")
     try:
         octets = whole(Path(text), "a race token", TOKEN_BYTES)
     except OSError as fault:
