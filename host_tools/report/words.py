@@ -146,8 +146,8 @@ def blind(ride: Ride) -> str:
         return "Every duty was watched, but for less than a second."
     share = 100 * seconds / ride.length_s if ride.length_s else 100
     return (
-        "Not everything was watched. Longest not: "
-        f"{title_of(ride.clauses, clause).lower()}, for {duration(seconds)}, "
+        "Not everything was watched. Longest unwatched: "
+        f"{title_of(ride.clauses, clause).lower()}, {duration(seconds)}, "
         f"{share:.0f}{NARROW}% of the time. The rest is below."
     )
 
