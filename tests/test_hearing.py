@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from journal_samples import CONFIG, LAW, START, ride, written
+
 from firmware.clock import ManualClock
 from firmware.findings import Event, Verdict
 from firmware.journal import folder, reader
@@ -11,7 +13,6 @@ from firmware.journal.hearing import MOST_BYTES, Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.record import Heard, Note, Start
 from firmware.journal.writer import Journal
-from tests.journal_samples import CONFIG, LAW, START, ride, written
 
 EVENT = Event("350.10(1)(gm)", Verdict.VIOLATION, 50.0, 61.0, 55.0, "mph", is_sure=False)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyrage
 import pytest
+from journal_samples import CONFIG, LAW, START, put_all, ride, torn, written
 
 from firmware.clock import ManualClock
 from firmware.journal import folder, ledger, reader, seal, stored
@@ -16,7 +17,6 @@ from firmware.journal.ledger import BootLine, Ledger, SegmentLine, TombstoneLine
 from firmware.journal.seal import Key, Verdict
 from firmware.journal.stored import Identity
 from firmware.journal.writer import Journal
-from tests.journal_samples import CONFIG, LAW, START, put_all, ride, torn, written
 
 
 def _kept(path: Path, keeper: Keeper, count: int = 60) -> None:

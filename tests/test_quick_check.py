@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 
 import pytest
+from journal_samples import torn, written
 
 from firmware.journal import folder, seal, segment
 from firmware.journal.seal import Verdict
-from journal_samples import torn, written
 
 
 @pytest.fixture(scope="module")

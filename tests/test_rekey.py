@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from journal_samples import START, journal_in, put_all, ride, written
 from typer.testing import CliRunner
 
 from firmware.errors import JournalError
@@ -17,7 +18,6 @@ from firmware.journal.record import Note
 from firmware.journal.rekey import replace_key, settle
 from firmware.journal.seal import Key
 from host_tools.cli import app
-from tests.journal_samples import START, journal_in, put_all, ride, written
 
 
 def _verdict(*words: object) -> str:

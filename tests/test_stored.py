@@ -7,12 +7,12 @@ from pathlib import Path
 import pyrage
 import pytest
 import zstandard
+from journal_samples import written
 
 from firmware.errors import JournalError
 from firmware.journal import folder, reader, seal, stored
 from firmware.journal.seal import Verdict
 from firmware.journal.stored import Identity, Owner
-from tests.journal_samples import written
 
 
 @pytest.fixture
