@@ -77,7 +77,8 @@ def test_a_unit_with_nothing_wrong_has_a_mark_for_every_part() -> None:
     assert rows["unit: key's print"].value == "32af-865b-0ab8-702c"
     assert {part for part, row in rows.items() if row.cause or row.next} == set()
     assert list(rows) == [
-        "unit", "unit: name", "unit: key", "unit: key's print", "receiver: fix", "receiver: satellites", "receiver: HDOP", "receiver: C/N0 dBHz",
+        "unit", "unit: name", "unit: key", "unit: key's print",
+        "receiver: fix", "receiver: satellites", "receiver: HDOP", "receiver: C/N0 dBHz",
         "receiver: rate Hz", "receiver: set-up", "receiver: drop-outs", "receiver: refused",
         "head lamp", "tail lamp", "ambient light", "head lamp's supply", "tail lamp's supply",
         "tether", "engine", "battery clock", "zones", "clock", "journal", "rules",

@@ -62,8 +62,8 @@ ELSEWHERE = {
     "sledwarden inspect --year": "test_inspect_command",
     "sledwarden inspect --vehicle": "test_inspect_command",
 }
-"""What goes on until it is ended, asks a person, or would build over a pack that others name: run by
-the tests of these names."""
+"""What goes on until it is ended, asks a person, or builds over a pack that others name: run by the
+tests of these names."""
 
 STOCK = re.findall(r"^smpmgr .*$", _text(ROOT / "docs" / "link.md"), re.M)
 
