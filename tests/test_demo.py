@@ -294,8 +294,8 @@ def test_a_ride_that_can_not_keep_its_pace_is_played_slower_and_says_how_fast(
         reading.start()
         stage.start(lambda _reading: None, lambda _why: ended.set(), lambda: next(looks) % 6 == 5)
         wait_until(ended.is_set, "the drive goes on for ever")
+        reading.join()  # before the wire goes: what is unplugged under a reader is a fault
         stage.stop()
-        reading.join()
     (said,) = caplog.messages
     found = re.fullmatch(
         r"played (\d+\.\d) times as fast, not 60: this machine can't keep that pace", said

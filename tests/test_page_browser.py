@@ -161,15 +161,17 @@ def test_a_keyboard_alone_pairs_and_acknowledges_a_real_unit_that_dies_and_comes
         expect(page.locator("#watch-word")).to_have_text("Acknowledged: SLOW DOWN LIMIT 55")
         assert page.evaluate("document.activeElement.id") == "acknowledge"
 
+        def asked() -> list[Request]:
+            boot = reader.boots(daemon.journal)[-1]
+            values = [one.value for _, one in reader.read(boot) if isinstance(one, Reading)]
+            return [one for one in values if isinstance(one, Request)]
+
+        # shown at once, and on the disk a moment later: a kill is not to come in between
+        daemon.wait_for(lambda _state: any(one.action == "acknowledge" for one in asked()))
         daemon.end(signal.SIGKILL)
         life(page, "no-unit", within_s=2.0)
         assert_dead(page, "NO UNIT")
-        asked = [
-            record.value
-            for _, record in reader.read(reader.boots(daemon.journal)[-1])
-            if isinstance(record, Reading) and isinstance(record.value, Request)
-        ]
-        by_page = [(one.action, one.argument) for one in asked if one.by.startswith("page ")]
+        by_page = [(one.action, one.argument) for one in asked() if one.by.startswith("page ")]
         assert by_page == [
             ("prompt", prompt), ("prompt", ""), ("note", "paired with the page"),
             ("acknowledge", ""),
