@@ -47,13 +47,14 @@ def test_a_start_stores_the_boot_before_and_an_owner_deletes_it(tmp_path: Path) 
             if number == 2:
                 # Boot 1 and 2 begin, and what boot 1 closed is stored.
                 told = _told(daemon, 3)
-                assert [place.boot for place in folder.segments(daemon.journal)] == [1, 2]
+                # of each boot one or two: the first date begins another segment
+                assert {place.boot for place in folder.segments(daemon.journal)} == {1, 2}
                 assert told.segments()[1, 1].verdict == "whole"
                 assert daemon.feed.send("forget", "1")
                 grave = _told(daemon, 4).tombstones()[1, 1]
                 assert (grave.why, grave.line) == ("owner", told.segments()[1, 1].count)
             assert daemon.end() == 0, daemon.log
-    assert [place.boot for place in folder.segments(daemon.journal)] == [2]
+    assert {place.boot for place in folder.segments(daemon.journal)} == {2}
     notes = [one for _, one in reader.read(daemon.journal) if isinstance(one, Note)]
     assert [one.kind for one in notes] == ["start"]
     assert "ended: SIGTERM" in notes[0].what
