@@ -6,6 +6,7 @@ file renamed over one takes it away from every program. So only regular files pa
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -57,6 +58,36 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file in hex, piece by piece; raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_whole(path: Path, octets: bytes, mode: int = 0o644) -> None:
+    """Puts a small file in the place of another; safe with its name when it returns.
+
+    No cut leaves half of it; a disk that refuses leaves the old one, and its OSError passes.
+    """
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(beside, flags, mode), "wb") as file:
+            file.write(octets)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+    except OSError:  # a disk that is full keeps the name, and nothing in it
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in a folder safe; raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_to_replace(path: Path, fault: Fault = SledwardenError) -> None:

@@ -5,15 +5,13 @@ It is no evidence (the journal has that): a file that is lost or spoilt shows th
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import threading
 from datetime import date
 from pathlib import Path
 
 from firmware.errors import SledwardenError
-from firmware.files import whole
+from firmware.files import put_whole, whole
 from firmware.rider.notices import NEVER_SHOWN
 
 log = logging.getLogger("sledwarden.informed")
@@ -52,15 +50,7 @@ class Informed:
             self._writer.join(timeout=1.0)
 
     def _write(self, day: date) -> None:
-        part = self._path.with_name(f"{self._path.name}.new")
         try:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(f"{day.isoformat()}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self._path)
+            put_whole(self._path, f"{day.isoformat()}\n".encode())
         except OSError as fault:
             log.warning("%s: can't be written (%s)", self._path, fault.strerror)
-            with contextlib.suppress(OSError):
-                part.unlink()

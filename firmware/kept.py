@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import queue
 import threading
 from datetime import datetime
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.errors import SledwardenError
-from firmware.files import whole
+from firmware.files import put_whole, whole
 from firmware.readings import Missing, Surroundings
 from firmware.rider.mark_files import Json, arguments_of, collection, mark_feature, report_feature
 from firmware.rider.marks import Mark
@@ -122,16 +121,5 @@ def _features(path: Path) -> list[Any]:
 
 def _write(path: Path, document: object) -> None:
     """Puts a whole file in the place of the older one, on the disk."""
-    part = path.with_name(f"{path.name}.new")
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    put_whole(path, text.encode())

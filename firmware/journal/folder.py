@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from firmware.errors import JournalError
+from firmware.files import sync_folder
 from firmware.journal import stored
 
 LEDGER = "ledger.jsonl"
@@ -135,11 +136,7 @@ class Storage:
 
     def sync_folder(self, folder: Path) -> None:
         """Makes the names in a folder safe."""
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(folder)
 
     def replace(self, path: Path, content: bytes) -> None:
         """Puts a small file in place of another, so that no cut leaves half of it."""

@@ -10,9 +10,9 @@ next key never was.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from firmware.files import sync_folder
 from firmware.journal import ledger
 from firmware.journal.folder import LEDGER, Lock, Storage, beside
 from firmware.journal.ledger import KeyLine
@@ -54,11 +54,7 @@ def settle(root: Path, path: Path) -> None:
         coming.rename(path)
     else:
         coming.unlink()
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def _next(path: Path) -> Path:

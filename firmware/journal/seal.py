@@ -8,7 +8,6 @@ breaks every seal after it. docs/journal.md says it so that a stranger can write
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import struct
 from collections.abc import Collection, Iterable, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 import msgspec
 
 from firmware.errors import JournalError
+from firmware.files import put_whole
 from firmware.journal import folder, record, segment, stored
 from firmware.journal.segment import MAGIC, SEAL_ID, Message, Scan, Stamp
 from firmware.journal.stored import Identity
@@ -129,24 +129,7 @@ class Key:
     def _made_at(cls, path: Path) -> Key:
         """Writes a new key beside its place and then into it, so that no cut leaves half a key."""
         key = cls.make()
-        beside = path.with_name(f"{path.name}.new")
-        beside.unlink(missing_ok=True)
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            try:
-                os.write(descriptor, key._private.private_bytes_raw().hex().encode() + b"\n")
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            os.rename(beside, path)
-        except OSError:  # a disk that is full keeps the name, and no key in it
-            beside.unlink(missing_ok=True)
-            raise
-        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(parent)
-        finally:
-            os.close(parent)
+        put_whole(path, key._private.private_bytes_raw().hex().encode() + b"\n", 0o600)
         return key
 
     def sign(self, seal: Seal) -> Seal:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from pathlib import Path
 
 from firmware.errors import SledwardenError
+from firmware.files import put_whole
 
 _LINE = re.compile(r"([0-9a-f]{64}) ([ -~]{1,64})")
 
@@ -23,9 +23,8 @@ class Enrolled:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._beside = path.with_name(f"{path.name}.new")
         with contextlib.suppress(OSError):  # a list that can't be kept is told when one is
-            self._beside.unlink(missing_ok=True)
+            path.with_name(f"{path.name}.new").unlink(missing_ok=True)
 
     def name_of(self, key: bytes) -> str | None:
         """The name under which a key was enrolled; None for a stranger's."""
@@ -45,13 +44,8 @@ class Enrolled:
     def add(self, key: bytes, name: str) -> None:
         """Enrols a host, whole or not at all; raises SledwardenError where the disk refuses."""
         hosts = self.all() | {key.hex(): name}
+        lines = [f"{digits} {called}\n" for digits, called in hosts.items()]
         try:
-            self._beside.unlink(missing_ok=True)
-            descriptor = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.writelines(f"{digits} {called}\n" for digits, called in hosts.items())
-                file.flush()
-                os.fsync(file.fileno())
-            self._beside.rename(self.path)
+            put_whole(self.path, "".join(lines).encode("ascii"), 0o600)
         except OSError as fault:
             raise SledwardenError(str(self.path), f"can't be kept: {fault.strerror}.") from fault

@@ -24,7 +24,7 @@ from pathlib import Path
 from firmware.config import schema as config
 from firmware.config.schema import Config
 from firmware.errors import SledwardenError
-from firmware.files import CONFIG_BYTES
+from firmware.files import CONFIG_BYTES, sync_folder
 from firmware.law import packs as law
 from firmware.maps.packs import Pack
 
@@ -288,8 +288,4 @@ def _switch(fresh: Path, place: Path) -> None:
         kept.rename(_before(place))
     new.rename(place)
     fresh.unlink(missing_ok=True)
-    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(place.parent)

@@ -100,28 +100,31 @@ class Settings:
             raise IntakeError(str(path), f"can't be read: {fault}.") from fault
 
     def _parsed(self, who: str) -> Config:
-        draft = self._drafts.get(who)
-        text = self._text() if draft is None else draft.text
-        return config.parse(text, self._intake.config_path.name)
+        return config.parse(self._draft(who).text, self._intake.config_path.name)
+
+    def _draft(self, who: str) -> _Draft:
+        """This client's draft; one that has changed nothing yet where it has none."""
+        if who in self._drafts:
+            return self._drafts[who]
+        text = self._text()
+        return _Draft(text, _digest(text))
 
     def _change(self, who: str, name: str, value: object) -> None:
         import tomlkit  # noqa: PLC0415  # 60 ms to import, and most sessions change nothing
         from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415  # as above
 
-        draft = self._drafts.get(who)
-        text = self._text() if draft is None else draft.text
+        draft = self._draft(who)
         *sections, key = name.split(".")
         if not sections or not all(part.isidentifier() for part in (*sections, key)):
             raise IntakeError(name[:80], "is no setting: must be SECTION.KEY, like gps.baud.")
         try:
-            document = tomlkit.parse(text)
+            document = tomlkit.parse(draft.text)
             _set(document, sections, key, value)
             changed = document.as_string()
         except (TOMLKitError, TypeError, KeyError) as fault:
             raise IntakeError(name, f"can't be changed: {fault}.") from fault
         config.parse(changed, self._intake.config_path.name)  # all its faults at once, or none
-        began_from = _digest(text) if draft is None else draft.began_from
-        self._drafts[who] = _Draft(changed, began_from)
+        self._drafts[who] = _Draft(changed, draft.began_from)
         self._drafts.move_to_end(who)
         while len(self._drafts) > MAX_CLIENTS:
             self._drafts.popitem(last=False)

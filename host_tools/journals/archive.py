@@ -30,6 +30,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from firmware.errors import JournalError, SledwardenError
+from firmware.files import put_whole, sync_folder
 from firmware.journal import stored
 from firmware.journal.folder import LEDGER, segment_name
 from firmware.journal.ledger import Ledger
@@ -241,7 +242,7 @@ class Archive:
             os.fsync(part.file.fileno())
             part.close()
             part.path.rename(path)
-            _sync(path.parent)
+            sync_folder(path.parent)
         if path.suffix == _TORN:
             return  # under no seal: only segments are held against what was seen
         self._keep(part.wanted.name, Seen(part.size, part.digest, is_closed), part.wanted.before)
@@ -296,14 +297,8 @@ class Archive:
                 raise self._stranger
             self._stranger = None
         path = self.folder / LEDGER
-        beside = path.with_name(f"{LEDGER}.new")
         with words(path):
-            with beside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.rename(path)
-            _sync(self.folder)
+            put_whole(path, content)
         seen = Seen(len(content), hashlib.sha256(content).hexdigest())
         self.known = structs.replace(self.known, ledger=seen)
         self._write()
@@ -332,14 +327,8 @@ class Archive:
 
     def _write(self) -> None:
         path = self.folder / UNIT_JSON
-        beside = path.with_name(f"{UNIT_JSON}.new")
         with words(path):
-            with beside.open("wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(self.known), indent=1) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            beside.rename(path)
-            _sync(self.folder)
+            put_whole(path, msgspec.json.format(msgspec.json.encode(self.known), indent=1) + b"\n")
 
 
 class Part:
@@ -485,11 +474,3 @@ def _deleted(told: Ledger | None) -> set[str]:
         return set()
     lines, graves = told.segments(), told.tombstones()
     return {segment_name(lines[at].stored) for at in graves if at in lines}
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
