@@ -161,6 +161,7 @@ def test_a_held_button_opens_the_port_for_ten_minutes_to_any_client(rig: Rig) ->
     assert index_of(rig, "one") == index_of(rig, "another")
     rig.clock.shift_s += WINDOW_S
     rig.wait(lambda: rig.refusal() == SHUT)
+    rig.wait(lambda: any("is shut" in note for note in rig.rider.notes))  # told a moment later
     assert [one for one in rig.rider.notes if "service" in one] == [
         "the service port is open for ten minutes, by the rider's button",
         "the service port is shut: the ten minutes are over",
