@@ -64,8 +64,9 @@ class Raw:
 
     def __init__(self, path: Path) -> None:
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.link.settimeout(WAIT_S)
+        # first, while it blocks: with a timeout a Unix socket doesn't wait for a full queue (EAGAIN)
         self.link.connect(str(path))
+        self.link.settimeout(WAIT_S)
         self._stream = self.link.makefile("rb")
 
     def line(self) -> dict[str, object]:
