@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
+from firmware.buses.light_fake import LightModel
 from firmware.clock import Clock
 
 
-class Bh1750Model:
+class Bh1750Model(LightModel):
     """ROHM BH1750FVI: opcodes, and a 16-bit count that is new after each conversion.
 
     Opcodes and flow: technical note p. 4-5; 120 ms typical, 180 ms at most: p. 2. A mode is taken
-    only while powered on; the data register is 0 after power-up and after a reset. `is_frozen`
-    models a converter that has stopped behind a bus that answers.
+    only while powered on; the data register is 0 after power-up and after a reset.
     """
 
     conversion_s = 0.120  # H-resolution, typical, at the default measurement time of 69
 
     def __init__(self, clock: Clock, lux: float = 0.0) -> None:
-        self._clock = clock
-        self._lux = lux
-        self.is_saturated = False
-        self.is_frozen = False
-        self.power_cut()
+        super().__init__(clock, lux)
 
     def power_cut(self) -> None:
         """The supply went and came back: the chip is powered down and knows no mode."""
+        super().power_cut()
         self._is_on = False
         self._mode: int | None = None
         self._time = 69
         self._register = 0
-        self._started_s = 0.0
-        self._done = 0
-
-    @property
-    def lux(self) -> float:
-        """The light that falls on the sensor."""
-        return self._lux
-
-    @lux.setter
-    def lux(self, value: float) -> None:
-        self._convert()
-        self._lux = value
 
     def write(self, payload: bytes) -> None:
         for opcode in payload:
@@ -58,8 +43,7 @@ class Bh1750Model:
             self._register = 0
         elif opcode in (0x10, 0x11, 0x13, 0x20, 0x21, 0x23) and self._is_on:
             self._mode = opcode
-            self._started_s = self._clock.mono_s()
-            self._done = 0
+            self._begin()
         elif opcode & 0xF8 == 0x40:
             self._time = self._time & 0x1F | (opcode & 0x07) << 5
         elif opcode & 0xE0 == 0x60:
@@ -70,10 +54,8 @@ class Bh1750Model:
             return
         is_low = self._mode & 0x0F == 0x03
         took_s = self.conversion_s * (16 / 120 if is_low else 1.0) * self._time / 69
-        done = int((self._clock.mono_s() - self._started_s) / took_s)
-        if done <= self._done:
+        if not self._has_ended(took_s):
             return
-        self._done = done
         doubled = 2 if self._mode & 0x0F == 0x01 else 1
         count = round(self._lux * 1.2 * doubled * self._time / 69)
         self._register = 0xFFFF if self.is_saturated else min(count, 0xFFFF)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from firmware.buses.light_fake import RegisterModel
 from firmware.clock import Clock
 
 Colour = Literal["white", "red"]
 
 
-class Tcs34725Model:
+class Tcs34725Model(RegisterModel):
     """ams TCS34725: command bit, integration cycles, gain, and the four counts of its light.
 
     Registers: data sheet TAOS135, p. 13-20. The counts follow its optical table (p. 4): clear
@@ -34,32 +35,15 @@ class Tcs34725Model:
     def __init__(
         self, clock: Clock, lux: float = 0.0, colour: Colour = "white", chip_id: int = 0x44
     ) -> None:
-        self._clock = clock
-        self._lux = lux
         self._colour: Colour = colour
         self._id = chip_id
-        self.is_saturated = False
-        self.is_frozen = False
-        self.power_cut()
+        super().__init__(clock, lux)
 
     def power_cut(self) -> None:
         """The supply went and came back: oscillator off, one cycle, gain 1, counts 0."""
-        self._registers = bytearray(0x1C)
+        super().power_cut()
         self._registers[0x01] = 0xFF
         self._registers[0x12] = self._id
-        self._pointer = 0
-        self._started_s = 0.0
-        self._done = 0
-
-    @property
-    def lux(self) -> float:
-        """The light that falls on the sensor."""
-        return self._lux
-
-    @lux.setter
-    def lux(self, value: float) -> None:
-        self._convert()
-        self._lux = value
 
     @property
     def colour(self) -> Colour:
@@ -85,32 +69,24 @@ class Tcs34725Model:
             if command & 0x60 == 0x20:
                 self._pointer += 1
 
-    def read(self, count: int) -> bytes:
-        self._convert()
-        padded = bytes(self._registers).ljust(self._pointer + count, b"\x00")
-        return padded[self._pointer : self._pointer + count]
-
     def _put(self, address: int, value: int) -> None:
-        was_running = self._registers[0x00] & 0x03 == 0x03
+        was_running = self._is_running()
         self._registers[address] = value
-        is_running = self._registers[0x00] & 0x03 == 0x03
+        is_running = self._is_running()
         if self.is_frozen:
             return
         if is_running and (not was_running or address in (0x01, 0x0F)):
-            self._started_s = self._clock.mono_s() + 0.0024  # warm-up, data sheet p. 15 (PON)
-            self._done = 0
+            self._begin(warm_up_s=0.0024)  # data sheet p. 15 (PON)
             self._registers[0x13] &= 0xFE
         elif not is_running:
             self._registers[0x13] &= 0xFE
 
     def _convert(self) -> None:
-        if self._registers[0x00] & 0x03 != 0x03 or self.is_frozen:
+        if not self._is_running() or self.is_frozen:
             return
         cycles = 256 - self._registers[0x01]
-        done = int((self._clock.mono_s() - self._started_s) / (cycles * 0.0024))
-        if done <= self._done:
+        if not self._has_ended(cycles * 0.0024):
             return
-        self._done = done
         full = min(0xFFFF, 1024 * cycles)
         irradiance = self._IRRADIANCE[self._colour]
         scale = self._lux * self._GAINS[self._registers[0x0F] & 0x03] / 16 * cycles / 10
@@ -121,7 +97,4 @@ class Tcs34725Model:
             sum(one * share for one, share in zip(by_source, shares, strict=True))
             for shares in self._FILTERS.values()
         ]
-        for index, count in enumerate(counts):
-            value = full if self.is_saturated else min(round(count), full)
-            self._registers[0x14 + 2 * index : 0x16 + 2 * index] = value.to_bytes(2, "little")
-        self._registers[0x13] |= 0x01
+        self._show(counts, full)

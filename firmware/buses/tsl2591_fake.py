@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from firmware.buses.light_fake import RegisterModel
 from firmware.clock import Clock
 
 
-class Tsl2591Model:
+class Tsl2591Model(RegisterModel):
     """ams TSL2591: command bit, gain and time, and the counts of its two diodes.
 
     Registers: the data sheet's description of them. The broad diode (0) sees all, the other (1)
@@ -22,31 +23,14 @@ class Tsl2591Model:
     def __init__(
         self, clock: Clock, lux: float = 0.0, infrared: float = 0.25, chip_id: int = 0x50
     ) -> None:
-        self._clock = clock
-        self._lux = lux
         self.infrared = infrared
         self._id = chip_id
-        self.is_saturated = False
-        self.is_frozen = False
-        self.power_cut()
+        super().__init__(clock, lux)
 
     def power_cut(self) -> None:
         """The supply went and came back: oscillator off, gain 1, 100 ms, counts 0."""
-        self._registers = bytearray(0x20)
+        super().power_cut()
         self._registers[0x12] = self._id
-        self._pointer = 0
-        self._started_s = 0.0
-        self._done = 0
-
-    @property
-    def lux(self) -> float:
-        """The light that falls on the sensor."""
-        return self._lux
-
-    @lux.setter
-    def lux(self, value: float) -> None:
-        self._convert()
-        self._lux = value
 
     def write(self, payload: bytes) -> None:
         self._convert()
@@ -59,36 +43,25 @@ class Tsl2591Model:
                 self._put(self._pointer, value)
             self._pointer += 1
 
-    def read(self, count: int) -> bytes:
-        self._convert()
-        padded = bytes(self._registers).ljust(self._pointer + count, b"\x00")
-        return padded[self._pointer : self._pointer + count]
-
     def _put(self, address: int, value: int) -> None:
-        was_running = self._registers[0x00] & 0x03 == 0x03
+        was_running = self._is_running()
         if address == 0x01 and value & 0x80:
             self.power_cut()
             return
         self._registers[address] = value
-        is_running = self._registers[0x00] & 0x03 == 0x03
-        if is_running and (not was_running or address == 0x01):
-            self._started_s, self._done = self._clock.mono_s(), 0
-        if not is_running and not self.is_frozen:
+        if self._is_running() and (not was_running or address == 0x01):
+            self._begin()
+        if not self._is_running() and not self.is_frozen:
             self._registers[0x13] &= 0xFE
 
     def _convert(self) -> None:
-        if self._registers[0x00] & 0x03 != 0x03 or self.is_frozen:
+        if not self._is_running() or self.is_frozen:
             return
         took_ms = 100.0 * ((self._registers[0x01] & 0x07) + 1)
-        done = int((self._clock.mono_s() - self._started_s) * 1000.0 / took_ms)
-        if done <= self._done:
+        if not self._has_ended(took_ms / 1000.0):
             return
-        self._done = done
         full = 36_863 if took_ms == 100.0 else 65_535
         gain = self._GAINS[self._registers[0x01] >> 4 & 0x03]
         share = (1.0 - self.infrared) ** 2
         broad = self._lux * took_ms * gain * self.counts_per_lux / share
-        for index, count in enumerate((broad, broad * self.infrared)):
-            value = full if self.is_saturated else min(round(count), full)
-            self._registers[0x14 + 2 * index : 0x16 + 2 * index] = value.to_bytes(2, "little")
-        self._registers[0x13] |= 0x01
+        self._show([broad, broad * self.infrared], full)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from firmware.buses.light_fake import LightModel
 from firmware.clock import Clock
 
 
-class Veml7700Model:
+class Veml7700Model(LightModel):
     """Vishay VEML7700: 16-bit registers, low byte first, and a count that is new each integration.
 
     Registers: data sheet, revision 1.8. It is shut down after power-up (bit 0 of ALS_CONF). A
     change of gain or time is good from the next integration that begins after it; until one has
-    ended the old count stands. `is_frozen` models a converter that has stopped behind a bus that
-    answers.
+    ended the old count stands.
     """
 
     _GAINS: ClassVar[dict[int, float]] = {0: 1.0, 1: 2.0, 2: 0.125, 3: 0.25}
@@ -23,29 +23,14 @@ class Veml7700Model:
     lux_per_count = 0.0042  # at gain 2 and 800 ms
 
     def __init__(self, clock: Clock, lux: float = 0.0, chip_id: int = 0xC481) -> None:
-        self._clock = clock
-        self._lux = lux
         self._id = chip_id
-        self.is_saturated = False
-        self.is_frozen = False
-        self.power_cut()
+        super().__init__(clock, lux)
 
     def power_cut(self) -> None:
         """The supply went and came back: shut down, gain 1, 100 ms, count 0."""
+        super().power_cut()
         self._registers = [0x0001, 0, 0, 0, 0, 0, 0, self._id]
         self._pointer = 0
-        self._started_s = 0.0
-        self._done = 0
-
-    @property
-    def lux(self) -> float:
-        """The light that falls on the sensor."""
-        return self._lux
-
-    @lux.setter
-    def lux(self, value: float) -> None:
-        self._convert()
-        self._lux = value
 
     @property
     def integration_s(self) -> float:
@@ -58,8 +43,7 @@ class Veml7700Model:
         if len(payload) == 3 and self._pointer <= 3:
             self._registers[self._pointer] = int.from_bytes(payload[1:], "little")
             if self._pointer == 0:
-                self._started_s = self._clock.mono_s() + 0.0025  # power-on
-                self._done = 0
+                self._begin(warm_up_s=0.0025)
 
     def read(self, count: int) -> bytes:
         self._convert()
@@ -69,10 +53,8 @@ class Veml7700Model:
         config = self._registers[0]
         if config & 0x0001 or self.is_frozen:
             return
-        done = int((self._clock.mono_s() - self._started_s) / self.integration_s)
-        if done <= self._done:
+        if not self._has_ended(self.integration_s):
             return
-        self._done = done
         gain = self._GAINS[config >> 11 & 0x3]
         shown = _bent(self._lux) if gain < 1.0 else self._lux
         count = round(shown / self.lux_per_count * (gain / 2) * (self.integration_s / 0.8))
