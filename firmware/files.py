@@ -7,6 +7,7 @@ file renamed over one takes it away from every program. So only regular files pa
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -73,6 +74,7 @@ def put_whole(path: Path, octets: bytes, mode: int = 0o644) -> None:
             file.write(octets)
             file.flush()
             os.fsync(file.fileno())
+            refuse_read_only(file.fileno())
         beside.rename(path)
     except OSError:  # a disk that is full keeps the name, and nothing in it
         with contextlib.suppress(OSError):
@@ -86,8 +88,19 @@ def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+        refuse_read_only(descriptor)
     finally:
         os.close(descriptor)
+
+
+def refuse_read_only(descriptor: int) -> None:
+    """Raises OSError (EROFS) where a disk is read-only; to be asked after each sync.
+
+    On one that was remounted so under an open file, as SysRq-U does, ext4 takes writes into memory,
+    and answers its fsync with 0 without writing anything (`ext4_sync_file`).
+    """
+    if os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
 def refuse_to_replace(path: Path, fault: Fault = SledwardenError) -> None:

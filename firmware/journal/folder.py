@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from firmware.errors import JournalError
-from firmware.files import sync_folder
+from firmware.files import refuse_read_only, sync_folder
 from firmware.journal import stored
 
 LEDGER = "ledger.jsonl"
@@ -132,7 +132,9 @@ class Storage:
             rest = rest[written:]
 
     def sync(self, descriptor: int) -> None:
+        """Makes what was written safe; raises OSError where it is not."""
         os.fdatasync(descriptor)
+        refuse_read_only(descriptor)
 
     def sync_folder(self, folder: Path) -> None:
         """Makes the names in a folder safe."""

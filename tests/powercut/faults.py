@@ -11,13 +11,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.findings import Finding, Verdict
-from firmware.journal import folder, reader
+from firmware.journal import folder, reader, writer
 from firmware.journal.record import Gap, Record, Start
 from firmware.journal.writer import Journal
 from firmware.readings import Disk, Missing
@@ -29,6 +30,10 @@ MAPPED = "/dev/dm-0"
 """The kernel's own name for it: without udev nobody makes /dev/mapper/card."""
 PATIENCE_S = 20.0
 STALL_MS = 500
+ROOM_RECORDS, MORE_RECORDS = 64, 500
+"""A small room in memory, and more than wait in it: some are lost and must stand as a gap."""
+SLOW_S = STALL_MS / 2000
+"""A put that takes longer has waited for a disk, or for the machine."""
 NOBODY = 65534
 
 
@@ -83,6 +88,7 @@ class Ride:
         self.journal.open()
         self.number = 0
         self.slowest_s = 0.0
+        self.slow = 0
 
     def put(self, count: int = 10) -> None:
         for _ in range(count):
@@ -90,7 +96,9 @@ class Ride:
             one = Finding("350.10(1)(gm)", Verdict.COMPLIANT, "by day", value=float(self.number))
             begin_s = time.monotonic()
             self.journal.put(one, self.clock.mono_s(), urgent=True)
-            self.slowest_s = max(self.slowest_s, time.monotonic() - begin_s)
+            took_s = time.monotonic() - begin_s
+            self.slowest_s = max(self.slowest_s, took_s)
+            self.slow += took_s > SLOW_S
 
     def waits(self, wanted: Callable[[], bool]) -> bool:
         end_s = time.monotonic() + PATIENCE_S
@@ -121,6 +129,7 @@ class Ride:
         ]
         got = {int(one.value or 0) for one in records if isinstance(one, Finding)}
         (source,) = find([self.root])
+        gaps = [one for one in records if isinstance(one, Gap)]
         what = {
             "fault": fault,
             "trouble": trouble,
@@ -128,8 +137,10 @@ class Ride:
             "safe": safe,
             "put": self.number,
             "lost_safe": sorted(set(range(1, safe + 1)) - got),
-            "lost": self.number - len(got) - sum(x.lost for x in records if isinstance(x, Gap)),
+            "lost": self.number - len(got) - sum(one.lost for one in gaps),
+            "gaps": sorted({one.why for one in gaps}),
             "verdict": str(verify(source).report.verdict),
+            "slow_puts": self.slow,
             "slowest_put_s": round(self.slowest_s, 3),
         }
         print(json.dumps(what), flush=True)
@@ -201,9 +212,29 @@ def is_forbidden(_disk: MappedDisk) -> None:
     os.seteuid(0)
 
 
-def fails(disk: MappedDisk) -> None:
+def is_read_only(_disk: MappedDisk) -> None:
+    """Nobody can make the disk read-only as long as the journal's file is open: the kernel says
+    EBUSY. The emergency remount (SysRq, U) asks no file, and an fsync of ext4 then answers 0."""
+    writer.QUEUE_RECORDS = ROOM_RECORDS
+    ride, _ = begun("read-only")
+    asked = subprocess.run(["mount", "-o", "remount,ro", CARD], check=False, capture_output=True)
+    ride.put()
+    was_kept = ride.journal.flush(PATIENCE_S)
+    safe = ride.journal.acknowledged.sequence
+    Path("/proc/sysrq-trigger").write_text("u")
+    assert ride.waits(lambda: bool(os.statvfs(CARD).f_flag & os.ST_RDONLY))
+    ride.put()
+    trouble = ride.trouble()
+    assert ride.journal.acknowledged.sequence == safe
+    ride.put(MORE_RECORDS)
+    ask("mount", "-o", "remount,rw", str(CARD))
+    is_busy = b"busy" in asked.stderr
+    ride.told("read-only", f"busy: {is_busy}, kept: {was_kept}; {trouble}", safe)
+
+
+def fails(disk: MappedDisk, fault: str = "EIO") -> None:
     """ext4 gives the disk up: what was safe is there at the next start, and that goes on."""
-    ride, safe = begun("fails")
+    ride, safe = begun(fault)
     disk.fails()
     ride.put()
     trouble = ride.trouble()
@@ -216,13 +247,25 @@ def fails(disk: MappedDisk) -> None:
     ride.number += 1
     assert again.flush(PATIENCE_S)
     assert again.close(2.0, timeout_s=PATIENCE_S)
-    ride.say("EIO", trouble, safe, is_closed=is_closed)
+    ride.say(fault, trouble, safe, is_closed=is_closed)
+
+
+def fails_and_stays_read_only(disk: MappedDisk) -> None:
+    """As `fails`, on a disk that is mounted as Debian does: with errors=remount-ro."""
+    ask("mount", "-o", "remount,errors=remount-ro", str(CARD))
+    fails(disk, "EIO, remount-ro")
+
+
+FAULTS = (
+    stalls, is_full, is_removed, is_forbidden, is_read_only, fails, fails_and_stays_read_only,
+)  # fmt: skip
 
 
 def main() -> None:
     disk = MappedDisk()
-    for fault in (stalls, is_full, is_removed, is_forbidden, fails):
-        fault(disk)
+    for fault in FAULTS:
+        if not sys.argv[1:] or fault.__name__ in sys.argv[1:]:
+            fault(disk)
 
 
 if __name__ == "__main__":
