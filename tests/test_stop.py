@@ -35,9 +35,10 @@ def ride(
     track_deg: float = 90.0,
     north_ft: float = 0.0,
     every_s: float = 1.0,
+    rule: StopSign = RULE,
 ) -> list[Finding]:
     """The findings along (feet east of the sign, mph), a second apart; courses end at rest."""
-    memory, findings = RULE.begin(), []
+    memory, findings = rule.begin(), []
     for number, (feet, speed_mph) in enumerate(steps):
         fix = fix_of(
             speed_mph,
@@ -46,7 +47,7 @@ def ride(
             track_deg=track_deg if speed_mph else None,
         )
         now = seen(at_s=100.0 + number * every_s, fix=fix, nearby=map_of(sign))
-        memory, finding = RULE.judge(memory, now, CLAUSE)
+        memory, finding = rule.judge(memory, now, CLAUSE)
         findings.append(finding)
     return findings
 
@@ -83,14 +84,14 @@ def test_who_rolls_through_has_not(slowest_mph: float, verdict: Verdict) -> None
 def test_a_stop_must_last_as_long_as_the_config_says() -> None:
     rolls = [*SLOWLY, (-15.0, 0.0), (-10.0, 5.0), (6.0, 9.0)]
     assert ride(*rolls)[-1].verdict is Verdict.UNSURE  # one fix at rest is no second
-    rule = StopSign(configured("[rules]\nstop_s = 0"))
-    memory = rule.begin()
-    for number, (feet, speed_mph) in enumerate(rolls):
-        fix = fix_of(speed_mph, east_of(feet), error_ft=5.0, track_deg=90.0 if speed_mph else None)
-        memory, finding = rule.judge(
-            memory, seen(at_s=100.0 + number, fix=fix, nearby=map_of(STOP)), CLAUSE
-        )
-    assert finding.verdict is Verdict.COMPLIANT
+    any_stop = StopSign(configured("[rules]\nstop_s = 0"))
+    assert ride(*rolls, rule=any_stop)[-1].verdict is Verdict.COMPLIANT
+
+
+def test_where_a_stop_of_no_length_is_one_who_never_stands_has_still_made_none() -> None:
+    any_stop = StopSign(configured("[rules]\nstop_s = 0"))
+    found = ride(*SLOWLY, (-10.0, 5.0), (6.0, 9.0), rule=any_stop)
+    assert [one.verdict for one in found[-2:]] == [Verdict.APPROACHING, Verdict.VIOLATION]
 
 
 def test_a_stop_past_the_sign_by_less_than_the_error_is_one_before_it() -> None:

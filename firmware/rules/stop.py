@@ -60,9 +60,10 @@ Place = tuple[float, float]
 class Approach:
     """Where the last judged fix was, and how fast; what was done before the sign `sign`.
 
-    `stands_s` is since when the sled stands there, `stood_s` how long it did at most, `slowest_mps`
-    how slow it was; `told` is what was found at a sign that was passed, until `due_s`. On `calm`
-    ground `said` goes on to be the finding, and so it does while the map is the same `blind` one.
+    `stands_s` is since when the sled stands there, `stood_s` how long it did at most, less than
+    nothing where it did not (`stop_s` may be 0), `slowest_mps` how slow it was; `told` is what was
+    found at a sign that was passed, until `due_s`. On `calm` ground `said` goes on to be the
+    finding, and so it does while the map is the same `blind` one.
     """
 
     place: Place | None = None
@@ -70,7 +71,7 @@ class Approach:
     speed_mps: float = 0.0
     sign: str = ""
     stands_s: float | None = None
-    stood_s: float = 0.0
+    stood_s: float = -math.inf
     slowest_mps: float = math.inf
     told: Finding | None = None
     due_s: float = NEVER
@@ -177,8 +178,7 @@ class StopSign:
         assert isinstance(now.nearby, Nearby)
         assert clause.signs is not None
         memory = replace(memory, told=None, due_s=NEVER)
-        still = replace(memory, place=None)
-        sign = self._sign(now.nearby, now.fix, still, clause.signs)
+        sign = self._sign(now.nearby, now.fix, memory, clause.signs)
         return memory, self._here(now, now.nearby, now.fix, memory, sign, clause)
 
     def _sign(self, chart: Nearby, fix: Fix, before: Approach, signs: Signs) -> _Sign | None:
@@ -297,16 +297,14 @@ def _remember(before: Approach, after: Approach, sign: _Sign, fix: Fix) -> Appro
     slowest_mps = before.slowest_mps if same else math.inf
     if not same and before.place is not None and sign.before_m >= 0.0:
         slowest_mps = before.speed_mps
-    stands_s, stood_s = None, before.stood_s if same else 0.0
+    stands_s, stood_s = None, before.stood_s if same else -math.inf
     if -fix.error_m <= sign.left_m <= STOP_WITHIN_M + fix.error_m:
         slowest_mps = min(slowest_mps, fix.speed_mps)
         if fix.speed_mps < mps(MOVING_MPH):
             stands_s = before.stands_s if same and before.stands_s is not None else after.at_s
             stood_s = max(stood_s, after.at_s - stands_s)
     if slowest_mps == math.inf and sign.left_m < 0.0:
-        slowest_mps = (
-            fix.speed_mps if before.place is None else min(fix.speed_mps, before.speed_mps)
-        )
+        slowest_mps = min(fix.speed_mps, before.speed_mps)  # it was just past it at both
     return replace(after, sign=sign.id, stands_s=stands_s, stood_s=stood_s, slowest_mps=slowest_mps)
 
 
