@@ -27,7 +27,7 @@ import zstandard
 from journal_samples import START, torn, written
 
 from firmware.errors import JournalError, SledwardenError
-from firmware.journal import finish, folder, ledger, reader, seal, segment, stored
+from firmware.journal import finish, folder, ledger, proof, reader, segment, stored
 from firmware.journal.folder import LEDGER, Storage
 from firmware.journal.keeper import Keeper
 from firmware.journal.seal import Key
@@ -116,9 +116,9 @@ def try_segment(one: Corpus, chance: random.Random) -> None:
     content = mutated(chance.choice((one.sealed, one.torn)), chance)
     found = segment.scan(content)
     assert 0 <= found.end <= len(content)
-    report = seal.check_segment("s", content)
+    report = proof.check_segment("s", content)
     is_same = content in (one.sealed, one.torn)
-    assert is_same or report.verdict is not seal.Verdict.WHOLE
+    assert is_same or report.verdict is not proof.Verdict.WHOLE
     path = one.work / "000001.mcap"
     path.write_bytes(content)
     for _ in reader.read(path):
@@ -149,7 +149,7 @@ def try_finish(one: Corpus, chance: random.Random) -> None:
     (place,) = folder.segments(path)
     finish.finish(place, START.unit, "", 2, "sledwarden 0.1.0", one.key, Storage())
     assert finish.has_good_ending(path)
-    assert seal.check_segment("s", path.read_bytes()).verdict is not seal.Verdict.WHOLE
+    assert proof.check_segment("s", path.read_bytes()).verdict is not proof.Verdict.WHOLE
     assert {file.name for file in home.iterdir()} <= {"000001.mcap", "000001.torn"}
 
 

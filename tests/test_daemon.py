@@ -14,7 +14,7 @@ from daemons import Daemon
 from firmware.buses.uart_fake import FakeReceiver
 from firmware.drives.ride import with_checksum
 from firmware.findings import Anchor, Finding, Pull, Verdict
-from firmware.journal import reader, seal
+from firmware.journal import reader, succession
 from firmware.journal.record import Close
 from firmware.readings import Engine, Reading
 from host_tools.replay.recordings import Kind, Wishes, open_recording
@@ -173,7 +173,7 @@ def test_each_signal_ends_it_with_the_journal_sealed(
         daemon.wait_for(lambda state: state.speed_mph is not None)
         assert daemon.end(number) == 0, daemon.log
     for segment in reader.segments(boot_of(daemon)):
-        assert seal.check(segment).verdict == "whole"
+        assert succession.check(segment).verdict == "whole"
     *_, (_, last) = reader.read(boot_of(daemon))
     assert isinstance(last, Close)
     assert last.why == number.name

@@ -23,7 +23,7 @@ import pytest
 from firmware.buses.uart import Uart
 from firmware.clock import Clock
 from firmware.drives import script_text
-from firmware.journal import reader, seal
+from firmware.journal import reader, succession
 from firmware.simulate import Stage
 from firmware.sources.drive import config_of
 
@@ -157,7 +157,7 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 def assert_sealed(journal: Path) -> None:
     for boot in reader.boots(journal):  # the ride, and the boot that it is fetched in
         for segment in reader.segments(boot):
-            assert seal.check(segment).verdict == "whole"
+            assert succession.check(segment).verdict == "whole"
 
 
 @pytest.mark.parametrize("pauses_s", [(0.0,), (0.3,), (0.0, 0.02), (0.1, 0.3)], ids=str)

@@ -16,8 +16,8 @@ from journal_samples import START, journal_in, put_all, ride, torn, written
 from port_rig import Rig
 
 from firmware.clock import Clock, ManualClock
-from firmware.journal import seal
-from firmware.journal.seal import Verdict
+from firmware.journal import seal, succession
+from firmware.journal.proof import Verdict
 from firmware.journal.writer import Journal
 from firmware.port.hosts import HostKey, words_of
 from host_tools.journals.archive import Archive, ArchiveError, read_unit
@@ -98,13 +98,13 @@ def test_all_segments_come_and_the_unit_stays_as_it_was(rig: Rig, tmp_path: Path
     assert stamps(tmp_path / "journal") == before
     assert (result.segments, result.here, result.growing) == (3, 0, [])
     assert result.bytes == sum(map(len, tree(tmp_path / "journal").values()))
-    assert seal.check(tmp_path / "rides" / "sled-7").verdict is Verdict.WHOLE
+    assert succession.check(tmp_path / "rides" / "sled-7").verdict is Verdict.WHOLE
 
 
 def test_unit_json_keeps_the_key_first_seen_and_the_last_head(rig: Rig, tmp_path: Path) -> None:
     result = fetch(rig, tmp_path / "rides")
     known = read_unit(tmp_path / "rides" / "sled-7" / "unit.json")
-    report = seal.check(tmp_path / "journal")
+    report = succession.check(tmp_path / "journal")
     assert (known.unit, known.public_key) == ("sled-7", report.public_key)
     assert known.fingerprint == seal.fingerprint(report.public_key) == result.identity.fingerprint
     assert known.first_seen == known.last_download
@@ -164,7 +164,7 @@ def test_a_segment_that_grows_comes_as_far_as_it_is_safe_and_goes_on_next_time(
         head = (tmp_path / "rides" / "sled-7" / name).read_bytes()
         assert newest(tmp_path).read_bytes().startswith(head)
         assert not read_unit(tmp_path / "rides/sled-7/unit.json").segments[name].closed
-        assert seal.check(tmp_path / "rides" / "sled-7").verdict is Verdict.POWER_CUT
+        assert succession.check(tmp_path / "rides" / "sled-7").verdict is Verdict.POWER_CUT
 
         put_all(journal, ride(300, 130.0))
         carried = rig.port.carried
@@ -180,7 +180,7 @@ def test_a_segment_that_grows_comes_as_far_as_it_is_safe_and_goes_on_next_time(
         assert result.bytes == newest(tmp_path).stat().st_size - len(longer)
         assert tree(tmp_path / "rides" / "sled-7") == tree(tmp_path / "journal")
         assert rig.port.carried - carried < newest(tmp_path).stat().st_size
-    assert seal.check(tmp_path / "rides" / "sled-7").verdict is Verdict.WHOLE
+    assert succession.check(tmp_path / "rides" / "sled-7").verdict is Verdict.WHOLE
 
 
 def test_a_torn_segment_that_the_next_start_finished_goes_on(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_a_changed_key_is_refused(rig: Rig, tmp_path: Path) -> None:
     with Rig(tmp_path / "journal") as other:
         other.open()
         words = refused(other, tmp_path)
-    after = seal.fingerprint(seal.check(tmp_path / "journal").public_key)
+    after = seal.fingerprint(succession.check(tmp_path / "journal").public_key)
     assert f"unit sled-7 shows the key {after}: since 20" in words
     assert f"its key was {before}. Nothing was taken." in words
 

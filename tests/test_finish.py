@@ -10,7 +10,7 @@ from journal_samples import DAY, journal_in, put_all, ride, torn, written
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 
-from firmware.journal import finish, folder, reader, seal, segment
+from firmware.journal import finish, folder, proof, reader, seal, segment, succession
 from firmware.journal.folder import Storage
 from firmware.journal.record import Finished
 from firmware.journal.writer import ROLL_S
@@ -70,7 +70,7 @@ def test_segments_and_boots_are_chained_by_their_digests(tmp_path: Path) -> None
     starts = [reader.start(place.path) for place in places]
     digests = [finish.last_digest(place.path) for place in places]
     assert [one.previous for one in starts] == ["", *digests[:-1]]
-    assert seal.check(path).verdict is seal.Verdict.WHOLE
+    assert succession.check(path).verdict is proof.Verdict.WHOLE
     assert len(list(reader.read(folder.boots(path)[0]))) == 2 * 12 + 4
 
 
@@ -89,9 +89,9 @@ def test_a_torn_segment_is_finished_at_the_next_start_and_said(tmp_path: Path) -
     assert isinstance(finished, Finished)
     assert (finished.kept, finished.dropped, finished.records) == (len(before), 13, 61)
     assert (finished.by_boot, finished.note) == (2, "a record is cut")
-    report = seal.check(path)
+    report = succession.check(path)
     assert [one.verdict for one in report.segments] == [
-        seal.Verdict.POWER_CUT, seal.Verdict.WHOLE,
+        proof.Verdict.POWER_CUT, proof.Verdict.WHOLE,
     ]  # fmt: skip
     with first.path.open("rb") as file:
         messages = sum(1 for _ in make_reader(file, validate_crcs=True).iter_messages())
@@ -133,7 +133,7 @@ def test_a_segment_torn_at_any_length_is_finished_with_what_is_whole(tmp_path: P
         with place.path.open("rb") as file:
             read = sum(1 for _ in make_reader(file, validate_crcs=True).iter_messages())
         assert read == found.ending.messages
-        assert seal.check_segment("s", finished).verdict is seal.Verdict.POWER_CUT
+        assert proof.check_segment("s", finished).verdict is proof.Verdict.POWER_CUT
 
 
 def test_finishing_that_is_itself_cut_is_finished_again(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_finishing_that_is_itself_cut_is_finished_again(tmp_path: Path) -> None:
         finish.finish(place, *arguments)
         again = place.path.read_bytes()
         assert again.startswith(content)
-        assert seal.check_segment("s", again).verdict is seal.Verdict.POWER_CUT
+        assert proof.check_segment("s", again).verdict is proof.Verdict.POWER_CUT
 
 
 def test_damage_that_no_power_cut_explains_is_kept_beside_the_finished_file(
@@ -165,7 +165,7 @@ def test_damage_that_no_power_cut_explains_is_kept_beside_the_finished_file(
     damaged = segment.scan(bytes(content)).end
     written(tmp_path / "journal", 12)
     assert place.path.with_suffix(".torn").read_bytes() == content[damaged:]
-    assert seal.check_segment("s", place.path.read_bytes()).verdict is seal.Verdict.POWER_CUT
+    assert proof.check_segment("s", place.path.read_bytes()).verdict is proof.Verdict.POWER_CUT
 
 
 def test_a_foreign_file_in_a_segments_place_is_kept_beside_it(tmp_path: Path) -> None:

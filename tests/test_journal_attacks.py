@@ -1,8 +1,8 @@
 """Attacks on a journal: with the ledger at hand every one is told; by the seals alone most are.
 
-SLEDWARDEN_ATTACKS tries another number of places for each (200 by hand), SLEDWARDEN_FLIPS flips
-every so manieth bit of a segment (1 by hand: each of them). `python tests/test_journal_attacks.py`
-prints the table of docs/journal.md.
+SLEDWARDEN_ATTACKS tries another number of places for each (200 by hand), and `python
+tests/test_journal_attacks.py` prints the table of docs/journal.md; tests/flipping.py flips each
+single bit.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
+from flipping import by_ledger, by_seals, flips, small, smallest
 from journal_attacks import ATTACKS, Victims, tried
-from journal_samples import START, written
 
-from firmware.journal import folder, ledger, segment, stored
-from firmware.journal.folder import LEDGER
-from firmware.journal.keeper import Keeper
-from firmware.journal.seal import Key, Verdict, check_segment
+from firmware.journal import folder, segment, stored
+from firmware.journal.folder import Place
+from firmware.journal.proof import Verdict
+from firmware.journal.seal import Key
 from host_tools.journals.holding import Holding
 from host_tools.journals.paths import find
 from host_tools.journals.verifying import GOOD, verify
 
 TRIES = int(os.environ.get("SLEDWARDEN_ATTACKS", "3"))
-EVERY_BIT = int(os.environ.get("SLEDWARDEN_FLIPS", "1499"))
+EVERY_BIT = 1499
 
 UNSEEN = {
     "a tail is cut off at any byte",
@@ -76,62 +77,38 @@ def test_a_lone_file_cut_right_after_a_seal_is_the_one_attack_that_nothing_in_it
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal of one short closed segment, as it was sealed; its stored form lies beside it."""
-    path = tmp_path_factory.mktemp("small") / "journal"
-    written(path, 12)
-    (place,) = folder.segments(path)
-    raw = place.path.read_bytes()
-    keeper = Keeper(path, START.unit)
-    keeper.begin(Key.load(path.with_name("journal.key")))
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
-    place.path.write_bytes(raw)
-    return path
+def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Place, Holding]:
+    """A short closed segment: sealed, stored beside it, and the ledger that tells of both."""
+    return small(tmp_path_factory.mktemp("small") / "journal")
 
 
-def untold_flips(raw: bytes, first: int, every: int) -> tuple[int, list[int]]:
-    """How many bits of a closed segment were flipped, and which of them the seals did not tell."""
-    tries, untold = 0, []
-    for bit in range(first, len(raw) * 8, every):
-        bad = bytearray(raw)
-        bad[bit // 8] ^= 1 << bit % 8
-        tries += 1
-        if check_segment("s", bytes(bad)).verdict is not Verdict.TAMPERED:
-            untold.append(bit)
-    return tries, untold
+def test_each_flipped_bit_of_a_closed_segment_is_told_by_its_seals(
+    short: tuple[Place, Place, Holding],
+) -> None:
+    raw = short[0].path.read_bytes()
+    assert by_seals(raw) == "whole"
+    bits = range(EVERY_BIT // 2, len(raw) * 8, EVERY_BIT)
+    assert flips(raw, by_seals, bits) == {"tampered": len(bits)}
 
 
-def test_each_flipped_bit_of_a_closed_segment_is_told_by_its_seals(small: Path) -> None:
-    (place,) = folder.segments(small)
-    raw = place.path.read_bytes()
-    assert check_segment("s", raw).verdict is Verdict.WHOLE
-    tries, untold = untold_flips(raw, EVERY_BIT // 2, EVERY_BIT)
-    assert tries >= len(raw) * 8 // EVERY_BIT
-    assert untold == []
+def test_a_flipped_bit_in_any_byte_of_the_smallest_segment_is_told_by_its_seals() -> None:
+    least = smallest(Key.make())
+    assert by_seals(least) == "whole"
+    assert len(least) < 4096
+    bits = [at * 8 + at % 8 for at in range(len(least))]
+    assert flips(least, by_seals, bits) == {"tampered": len(bits)}
 
 
-def untold_stored_flips(path: Path, first: int, every: int) -> tuple[int, list[int]]:
-    """The same of a stored segment, whose digest the ledger knows."""
-    (place,) = folder.segments(path)
-    packed = place._replace(path=place.path.with_name(f"{place.path.name}.zst"))
-    octets = packed.path.read_bytes()
-    held = Holding(ledger.read(path / LEDGER))
-    assert held.fault(packed, octets) == ""
-    tries, untold = 0, []
-    for bit in range(first, len(octets) * 8, every):
-        bad = bytearray(octets)
-        bad[bit // 8] ^= 1 << bit % 8
-        tries += 1
-        if not held.fault(packed, bytes(bad)):
-            untold.append(bit)
-    return tries, untold
-
-
-def test_each_flipped_bit_of_a_stored_segment_is_told_by_the_ledger(small: Path) -> None:
-    tries, untold = untold_stored_flips(small, 0, max(1, EVERY_BIT // 100))
-    assert tries >= 4000
-    assert untold == []
+@pytest.mark.parametrize(("form", "every"), [("sealed", EVERY_BIT // 10), ("stored", 20)])
+def test_each_flipped_bit_of_a_closed_segment_is_told_by_the_ledger(
+    form: str, every: int, short: tuple[Place, Place, Holding]
+) -> None:
+    raw, kept, held = short
+    place = raw if form == "sealed" else kept
+    octets, judge = place.path.read_bytes(), partial(by_ledger, place, held)
+    assert judge(octets) == "as told"
+    bits = range(0, len(octets) * 8, every)
+    assert flips(octets, judge, bits) == {"tampered": len(bits)}
 
 
 def _row(words: str, where: Path, tries: int) -> str:

@@ -18,7 +18,7 @@ from journal_samples import DAY, LAW, NOTE, START, journal_in, put_all, ride
 
 from firmware.clock import ManualClock
 from firmware.findings import Finding, Verdict
-from firmware.journal import folder, reader, seal, segment
+from firmware.journal import folder, proof, reader, seal, segment, succession
 from firmware.journal.folder import Storage
 from firmware.journal.health import Health
 from firmware.journal.open_segment import OpenSegment
@@ -164,9 +164,9 @@ def test_a_disk_that_fails_is_told_and_nothing_is_lost_when_it_comes_back(
     assert [one for one in got if not isinstance(one[1], apart)] == [
         (at_s, record) for at_s, _, record, _ in given
     ]
-    verdict = seal.check(tmp_path / "journal").verdict
-    assert verdict in (seal.Verdict.WHOLE, seal.Verdict.POWER_CUT)
-    assert (verdict is seal.Verdict.POWER_CUT) == (number == errno.EIO)  # its file is given up
+    verdict = succession.check(tmp_path / "journal").verdict
+    assert verdict in (proof.Verdict.WHOLE, proof.Verdict.POWER_CUT)
+    assert (verdict is proof.Verdict.POWER_CUT) == (number == errno.EIO)  # its file is given up
 
 
 def test_what_a_failed_write_left_is_gone_after_a_shorter_one(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_what_a_failed_write_left_is_gone_after_a_shorter_one(tmp_path: Path) ->
     storage.write_errno = 0
     one.commit([content("short")], 2 * 10**9, "close")
     one.finish()
-    assert seal.check(tmp_path / "000001.mcap").verdict is seal.Verdict.WHOLE
+    assert succession.check(tmp_path / "000001.mcap").verdict is proof.Verdict.WHOLE
 
 
 def _is_tmpfs(path: Path, size: str) -> bool:
@@ -251,7 +251,7 @@ def test_a_full_disk_is_told_and_the_journal_goes_on_when_there_is_room(
     assert journal.acknowledged.sequence == last > safe
     watch.wait_for(lambda health: isinstance(health.value, Disk) and len(watch.told) > 2)
     assert journal.close(at_s + 2)
-    assert seal.check(path / "journal").verdict is seal.Verdict.WHOLE
+    assert succession.check(path / "journal").verdict is proof.Verdict.WHOLE
     got = [one for _, one in reader.read(path / "journal") if one == around]
     assert len(got) == last
 
@@ -318,8 +318,8 @@ def test_a_folder_that_vanishes_is_told_and_made_anew(tmp_path: Path) -> None:
     assert journal.close(110.0)
     got = [one for one in reader.read(tmp_path / "journal") if isinstance(one[1], Reading)]
     assert got == [(at, one) for at, _, one, _ in given[30:] if isinstance(one, Reading)]
-    report = seal.check(tmp_path / "journal")
-    assert report.verdict is seal.Verdict.WHOLE
+    report = succession.check(tmp_path / "journal")
+    assert report.verdict is proof.Verdict.WHOLE
     assert report.segments[0].name.endswith("/000002.mcap")
 
 

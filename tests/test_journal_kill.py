@@ -14,7 +14,7 @@ from journal_samples import START
 
 from firmware.clock import ManualClock
 from firmware.findings import Finding
-from firmware.journal import folder, reader, seal
+from firmware.journal import folder, proof, reader, succession
 from firmware.journal.writer import Journal
 
 WRITER = Path(__file__).with_name("journal_killed.py")
@@ -76,12 +76,12 @@ def test_nothing_acknowledged_is_missing_after_fifty_kills(tmp_path: Path) -> No
             assert got == [float(number) for number in range(1, len(got) + 1)]
             assert len(got) >= safe
             kept, promised = kept + len(got), promised + safe
-        report = seal.check(path)
-        cut += sum(one.verdict is seal.Verdict.POWER_CUT for one in report.segments)
-        assert report.verdict is seal.Verdict.POWER_CUT, report.reasons
+        report = succession.check(path)
+        cut += sum(one.verdict is proof.Verdict.POWER_CUT for one in report.segments)
+        assert report.verdict is proof.Verdict.POWER_CUT, report.reasons
         assert {one.verdict for one in report.segments} <= {
-            seal.Verdict.WHOLE,
-            seal.Verdict.POWER_CUT,
+            proof.Verdict.WHOLE,
+            proof.Verdict.POWER_CUT,
         }
     assert promised > 1000
     assert kept >= promised

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from firmware.journal import folder, ledger, reader, seal, stored
+from firmware.journal import folder, ledger, proof, reader, seal, stored
 from firmware.journal.record import Close, Finished, Start
 from firmware.journal.seal import Key
 from firmware.journal.stored import Identity
@@ -56,7 +56,7 @@ def test_a_past_journal_reads_to_its_last_record(name: str) -> None:
         assert isinstance(records[0], Start)
         assert isinstance(records[-1], Close | Finished)
         assert len(records) >= expected["records"]  # the record of a finish is under its seal
-        found = seal.check_segment(place.name, raw).seal
+        found = proof.check_segment(place.name, raw).seal
         assert found is not None
         assert (found.digest, found.count) == (expected["digest"], expected["seals"])
 

@@ -10,11 +10,12 @@ import pytest
 from journal_samples import CONFIG, LAW, START, put_all, ride, torn, written
 
 from firmware.clock import ManualClock
-from firmware.journal import folder, ledger, reader, seal, stored
+from firmware.journal import folder, ledger, reader, stored, succession
 from firmware.journal.folder import LEDGER, Storage
 from firmware.journal.keeper import Keeper
 from firmware.journal.ledger import BootLine, Ledger, SegmentLine, TombstoneLine
-from firmware.journal.seal import Key, Verdict
+from firmware.journal.proof import Verdict
+from firmware.journal.seal import Key
 from firmware.journal.stored import Identity
 from firmware.journal.writer import Journal
 
@@ -47,7 +48,7 @@ def test_a_closed_segment_is_stored_and_stands_in_the_ledger(tmp_path: Path) -> 
     path = tmp_path / "journal"
     written(path)
     (place,) = folder.segments(path)
-    raw, before = place.path.read_bytes(), seal.check(place.path).segments[0]
+    raw, before = place.path.read_bytes(), succession.check(place.path).segments[0]
     told = _store_all(path)
     (line,) = told.lines
     kept = place.path.with_name("000001.mcap.zst")
@@ -84,7 +85,7 @@ def test_a_boot_is_told_once_and_its_segments_follow_from_those_before(tmp_path:
     boots = [line for line in told.lines if isinstance(line, BootLine)]
     assert [line.boot for line in boots] == [1, 2, 3]
     assert [line.boot for line in told.segments().values()] == [1, 2]  # the last waits for a start
-    report = seal.check(path)
+    report = succession.check(path)
     assert report.verdict is Verdict.WHOLE
     forms = [stored.form_of(place.path) for place in folder.segments(path)]
     assert forms == [".mcap.zst", ".mcap.zst", ".mcap"]
@@ -96,7 +97,7 @@ def test_a_torn_segment_is_finished_then_stored_as_what_it_is(tmp_path: Path) ->
     _kept(path, _keeper(path))
     line = ledger.read(path / LEDGER).segments()[1, 1]
     assert line.verdict == "power-cut"
-    assert seal.check(path).verdict is Verdict.POWER_CUT
+    assert succession.check(path).verdict is Verdict.POWER_CUT
 
 
 class _Cut(Exception):  # noqa: N818 - no error, the power goes
@@ -148,7 +149,7 @@ def test_a_cut_at_any_step_leaves_a_whole_journal_and_the_next_start_stores_it(
     while keeper._thread.is_alive() and not keeper._idle.is_set():
         keeper._thread.join(0.01)
     assert list(reader.read(path)) == records
-    assert seal.check(path).verdict is Verdict.WHOLE
+    assert succession.check(path).verdict is Verdict.WHOLE
     told = _store_all(path)
     assert (told.fault, len(told.segments())) == (None, 1)
     (place,) = folder.segments(path)

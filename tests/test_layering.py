@@ -86,7 +86,8 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "finish", "before",
+    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "proof", "succession",
+    "finish", "before",
     "health", "hearing", "room", "ledger", "rekey", "keeper", "open_segment", "writer", "reader",
     "listing", "redating",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from journal_samples import journal_in, put_all, ride, torn, written
 
-from firmware.journal import seal
+from firmware.journal import seal, succession
 from firmware.journal.folder import Storage
 from firmware.journal.keeper import Keeper
 from firmware.journal.listing import Listing, Owner, open_plain
@@ -114,7 +114,7 @@ def test_the_owner_is_the_one_who_sealed_last(tmp_path: Path) -> None:
     listing = Listing(tmp_path / "journal")
     assert listing.owner() == Owner()
     written(tmp_path / "journal")
-    key = seal.check(tmp_path / "journal").public_key
+    key = succession.check(tmp_path / "journal").public_key
     assert listing.owner() == Owner(key, seal.fingerprint(key))
 
 
@@ -162,7 +162,7 @@ def test_what_is_stored_is_listed_under_its_name_and_the_ledger_to_its_last_line
 ) -> None:
     path = tmp_path / "journal"
     written(path)
-    key = seal.check(path).public_key
+    key = succession.check(path).public_key
     assert Listing(path).ledger() is None
     keeper = Keeper(path, "sled-7")
     keeper.begin(Key.load(path.with_name("journal.key")))

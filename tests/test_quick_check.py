@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from journal_samples import torn, written
 
-from firmware.journal import folder, seal, segment
-from firmware.journal.seal import Verdict
+from firmware.journal import folder, proof, segment
+from firmware.journal.proof import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +19,8 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return folder.segments(path)[0].path.read_bytes()
 
 
-def _long(content: bytes) -> seal.SegmentReport:
-    return seal._check_scan("a", content, segment.scan(content), None, ())
+def _long(content: bytes) -> proof.SegmentReport:
+    return proof._check_scan("a", content, segment.scan(content), None, ())
 
 
 def test_it_gives_the_same_ending_and_the_same_seals(content: bytes) -> None:
@@ -37,7 +37,7 @@ def test_a_flipped_bit_anywhere_is_told_as_by_the_long_way(content: bytes) -> No
         changed = bytearray(content)
         changed[at] ^= 1 << lots.randrange(8)
         octets = bytes(changed)
-        one = seal.check_segment("a", octets)
+        one = proof.check_segment("a", octets)
         assert one == _long(octets), at
         assert one.verdict is not Verdict.WHOLE
 
@@ -46,7 +46,7 @@ def test_a_cut_anywhere_is_told_as_by_the_long_way(content: bytes) -> None:
     lots = random.Random(1)
     for at in lots.sample(range(len(content)), 100):
         octets = content[:at]
-        assert seal.check_segment("a", octets) == _long(octets), at
+        assert proof.check_segment("a", octets) == _long(octets), at
 
 
 def test_a_finished_segment_takes_the_quick_way_too(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_finished_segment_takes_the_quick_way_too(tmp_path: Path) -> None:
     torn(path, 60)
     written(path, 10)
     octets = folder.segments(path)[0].path.read_bytes()
-    one = seal.check_segment("a", octets)
+    one = proof.check_segment("a", octets)
     assert (one, one.verdict) == (_long(octets), Verdict.POWER_CUT)
 
 
@@ -72,4 +72,4 @@ def test_what_no_seal_covers_counts_too_the_last_ones_own_chunk_and_the_ending(
     for at in (*range(last.offset, last.end, 3), *range(last.end, len(content), 499)):
         changed = bytearray(content)
         changed[at] ^= 1
-        assert seal.check_segment("a", bytes(changed)).verdict is not Verdict.WHOLE, at
+        assert proof.check_segment("a", bytes(changed)).verdict is not Verdict.WHOLE, at

@@ -13,8 +13,9 @@ import pytest
 from journal_samples import torn, written
 
 from firmware.errors import JournalError
-from firmware.journal import folder, seal, segment
-from firmware.journal.seal import Key, Seal, Verdict
+from firmware.journal import folder, proof, seal, segment, succession
+from firmware.journal.proof import Verdict
+from firmware.journal.seal import Key, Seal
 from firmware.journal.segment import Message
 
 
@@ -40,7 +41,7 @@ def unclosed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_closed_segment_is_whole(closed: Path) -> None:
-    report = seal.check(closed)
+    report = succession.check(closed)
     assert report.verdict is Verdict.WHOLE
     assert report.reasons == ()
     assert report.unit == "sled-7"
@@ -101,11 +102,11 @@ def test_one_bit_flipped_anywhere_is_tampered(tmp_path: Path) -> None:
     first = [stamp.offset for stamp in segment.scan(content).seals]
     places |= {0, 7, 8, 9, 10, len(content) - 1, *ends, *first, *(one - 1 for one in ends)}
     places |= set(range(first[-1], ends[-1]))  # each byte of the closing seal
-    assert seal.check_segment("s", content).verdict is Verdict.WHOLE
+    assert proof.check_segment("s", content).verdict is Verdict.WHOLE
     for place in sorted(places - {len(content)}):
         bad = bytearray(content)
         bad[place] ^= 1 << chance.randrange(8)
-        verdict = seal.check_segment("s", bytes(bad)).verdict
+        verdict = proof.check_segment("s", bytes(bad)).verdict
         assert verdict is Verdict.TAMPERED, f"byte {place}"
 
 
@@ -114,7 +115,7 @@ def test_a_cut_tail_is_a_power_cut_or_has_no_seal(closed: Path) -> None:
     first = segment.scan(content).seals[0]
     chance = random.Random(8)
     for length in {chance.randrange(len(content)) for _ in range(150)} | {len(content) - 1}:
-        verdict = seal.check_segment("s", content[:length]).verdict
+        verdict = proof.check_segment("s", content[:length]).verdict
         # The first seal's message ends where its message index begins.
         wanted = Verdict.POWER_CUT if length >= first.end else Verdict.UNREADABLE
         assert verdict is wanted, f"cut at {length}"
@@ -123,14 +124,14 @@ def test_a_cut_tail_is_a_power_cut_or_has_no_seal(closed: Path) -> None:
 def test_a_cut_is_told_with_its_place(closed: Path) -> None:
     content = _only(closed).read_bytes()
     third = segment.scan(content).seals[2]
-    report = seal.check_segment("s", content[: third.end + 20])
+    report = proof.check_segment("s", content[: third.end + 20])
     assert [(one.offset, one.what) for one in report.reasons] == [
         (third.end, "a record is cut, after seal 3")
     ]
 
 
 def test_an_unclosed_segment_is_a_power_cut(unclosed: Path) -> None:
-    report = seal.check(unclosed)
+    report = succession.check(unclosed)
     assert report.verdict is Verdict.POWER_CUT
     assert "ends without an ending, after seal" in report.reasons[0].what
 
@@ -144,7 +145,7 @@ def test_an_edit_before_the_last_seal_of_an_unclosed_segment_is_tampered(unclose
     for place in {chance.randrange(min(last, told.durable)) for _ in range(150)}:
         bad = bytearray(content)
         bad[place] ^= 1 << chance.randrange(8)
-        assert seal.check_segment("s", bytes(bad)).verdict is Verdict.TAMPERED, f"byte {place}"
+        assert proof.check_segment("s", bytes(bad)).verdict is Verdict.TAMPERED, f"byte {place}"
 
 
 def test_sectors_that_a_power_cut_left_empty_in_the_last_commit_are_no_tampering(
@@ -161,7 +162,7 @@ def test_sectors_that_a_power_cut_left_empty_in_the_last_commit_are_no_tampering
     assert len(sectors) > 2
     for start in sectors:
         torn = content[:start] + bytes(len(content[start : start + 512])) + content[start + 512 :]
-        assert seal.check_segment("s", torn).verdict is Verdict.POWER_CUT, f"sector at {start}"
+        assert proof.check_segment("s", torn).verdict is Verdict.POWER_CUT, f"sector at {start}"
 
 
 def test_sectors_that_a_power_cut_left_empty_in_the_ending_are_no_tampering(closed: Path) -> None:
@@ -169,7 +170,7 @@ def test_sectors_that_a_power_cut_left_empty_in_the_ending_are_no_tampering(clos
     end = segment.scan(content).end
     for start in range(-(-end // 512) * 512, len(content), 512):
         torn = content[:start] + bytes(len(content[start : start + 512])) + content[start + 512 :]
-        assert seal.check_segment("s", torn).verdict is Verdict.POWER_CUT, f"sector at {start}"
+        assert proof.check_segment("s", torn).verdict is Verdict.POWER_CUT, f"sector at {start}"
 
 
 def _resealed(content: bytes, key: Key) -> bytes:
@@ -204,12 +205,12 @@ def test_an_edit_sealed_anew_with_another_key_is_tampered_where_the_key_is_given
     closed: Path, tmp_path: Path
 ) -> None:
     content = _only(closed).read_bytes()
-    ours = seal.check(closed).public_key
+    ours = succession.check(closed).public_key
     forged = _resealed(content, Key.make())
     assert b"BY DAY" in forged
     # Without the key it can't be told: that is why a key is given, or remembered.
-    assert seal.check_segment("s", forged).verdict is Verdict.WHOLE
-    report = seal.check_segment("s", forged, ours)
+    assert proof.check_segment("s", forged).verdict is Verdict.WHOLE
+    report = proof.check_segment("s", forged, ours)
     assert report.verdict is Verdict.TAMPERED
     assert report.reasons[0].what.startswith("was sealed with another key, ")
 
@@ -231,7 +232,7 @@ def test_no_word_of_a_seal_can_be_changed(closed: Path, field: str, value: objec
     assert changed != told
     chunk = segment.framed(segment.packed([changed.message()]))
     forged = content[: stamp.offset] + chunk.framed + content[stamp.end :]
-    assert seal.check_segment("s", forged).verdict is Verdict.TAMPERED
+    assert proof.check_segment("s", forged).verdict is Verdict.TAMPERED
 
 
 def _with_last_seal(content: bytes, changed: Message) -> bytes:
@@ -257,12 +258,12 @@ def test_the_closing_seal_has_no_later_one_and_yet_none_of_it_can_be_changed(clo
         ),
     }
     for what, forged in forgeries.items():
-        report = seal.check_segment("s", _with_last_seal(content, forged))
+        report = proof.check_segment("s", _with_last_seal(content, forged))
         assert report.verdict is Verdict.TAMPERED
         assert [one.what for one in report.reasons] == [what]
     for field in ("sequence", "publish_time_ns"):
         forged = message._replace(**{field: getattr(message, field) + 1})
-        report = seal.check_segment("s", _with_last_seal(content, forged))
+        report = proof.check_segment("s", _with_last_seal(content, forged))
         assert report.verdict is Verdict.TAMPERED
 
 
@@ -279,7 +280,8 @@ def test_records_taken_out_put_in_or_reordered_are_told(closed: Path) -> None:
         [*spans[:2], *spans[-2:]],
         spans[:-1],
     ):
-        assert seal.check_segment("s", whole + b"".join(order) + ending).verdict is Verdict.TAMPERED
+        moved = whole + b"".join(order) + ending
+        assert proof.check_segment("s", moved).verdict is Verdict.TAMPERED
 
 
 def test_a_segment_of_another_unit_boot_or_place_is_told(tmp_path: Path) -> None:
@@ -287,36 +289,36 @@ def test_a_segment_of_another_unit_boot_or_place_is_told(tmp_path: Path) -> None
     for path in (ours, theirs):
         for _ in range(3):
             written(path, 12)
-    assert seal.check(ours).verdict is Verdict.WHOLE
-    key = seal.check(ours).public_key
+    assert succession.check(ours).verdict is Verdict.WHOLE
+    key = succession.check(ours).public_key
     places = folder.segments(ours)
     spare = places[1].path.read_bytes()
 
     places[1].path.write_bytes(folder.segments(theirs)[1].path.read_bytes())
-    report = seal.check(ours, key)
+    report = succession.check(ours, key)
     assert report.verdict is Verdict.TAMPERED
     assert "was sealed with another key" in report.reasons[0].what
 
     places[1].path.write_bytes(places[0].path.read_bytes())
-    report = seal.check(ours, key)
+    report = succession.check(ours, key)
     assert [one.what for one in report.reasons][:1] == ["was sealed as segment 1 of boot 1"]
     assert report.verdict is Verdict.TAMPERED
 
     places[1].path.unlink()
-    report = seal.check(ours, key)
+    report = succession.check(ours, key)
     assert report.verdict is Verdict.INCOMPLETE
     assert [one.what for one in report.reasons] == ["a segment before it is missing"]
 
     places[1].path.write_bytes(spare)
-    assert seal.check(ours, key).verdict is Verdict.WHOLE
-    assert [one.verdict for one in seal.check(ours, key).segments] == [Verdict.WHOLE] * 3
+    assert succession.check(ours, key).verdict is Verdict.WHOLE
+    assert [one.verdict for one in succession.check(ours, key).segments] == [Verdict.WHOLE] * 3
 
 
 def test_files_that_are_no_journal_are_unreadable(tmp_path: Path, closed: Path) -> None:
     for content in (b"", b"hello", b"\x89MCAP0\r\n", os.urandom(5000), bytes(5000)):
-        assert seal.check_segment("s", content).verdict is Verdict.UNREADABLE
+        assert proof.check_segment("s", content).verdict is Verdict.UNREADABLE
     with pytest.raises(JournalError) as fault:
-        seal.check(tmp_path)
+        succession.check(tmp_path)
     assert str(fault.value) == (
         f"{tmp_path}: holds no journal segment: must be a .mcap or their folder."
     )
@@ -333,9 +335,9 @@ def test_a_journal_without_seals_never_passes(closed: Path) -> None:
             chunk = segment.framed(inner)
             ending.take_chunk(len(out), chunk)
             out += chunk.framed
-    assert seal.check_segment("s", bytes(out)).verdict is Verdict.UNREADABLE
+    assert proof.check_segment("s", bytes(out)).verdict is Verdict.UNREADABLE
     whole = bytes(out) + ending.written(len(out))
-    assert seal.check_segment("s", whole).verdict is Verdict.TAMPERED
+    assert proof.check_segment("s", whole).verdict is Verdict.TAMPERED
 
 
 def test_random_bytes_and_random_damage_never_raise(closed: Path) -> None:
@@ -346,7 +348,7 @@ def test_random_bytes_and_random_damage_never_raise(closed: Path) -> None:
         for _ in range(chance.randrange(1, 20)):
             at = chance.randrange(len(bad))
             bad[at : at + chance.randrange(40)] = chance.randbytes(chance.randrange(40))
-        assert seal.check_segment("s", bytes(bad)).verdict is not Verdict.WHOLE
+        assert proof.check_segment("s", bytes(bad)).verdict is not Verdict.WHOLE
 
 
 def test_the_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import zstandard
 from journal_samples import written
 
 from firmware.errors import JournalError
-from firmware.journal import folder, reader, seal, stored
-from firmware.journal.seal import Verdict
+from firmware.journal import folder, reader, stored, succession
+from firmware.journal.proof import Verdict
 from firmware.journal.stored import Identity, Owner
 
 
@@ -37,12 +37,12 @@ def _pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_compressed_segment_reads_and_verifies_as_the_sealed_one(place: folder.Place) -> None:
-    records, report = list(reader.read(place.path)), seal.check(place.path)
+    records, report = list(reader.read(place.path)), succession.check(place.path)
     raw, attached = place.path.read_bytes(), reader.attachments(place.path)
     kept = _store(place)
     assert list(reader.read(kept)) == list(reader.read(kept.parent.parent)) == records
     assert reader.attachments(kept) == attached
-    again = seal.check(kept.parent.parent)
+    again = succession.check(kept.parent.parent)
     assert (again.verdict, again.segments[0].seal) == (Verdict.WHOLE, report.segments[0].seal)
     assert again.segments[0].name == f"{kept.parent.name}/000001.mcap.zst"
     assert stored.read_head(kept, 100) == raw[:100]

@@ -11,7 +11,7 @@ from journal_samples import written
 from port_rig import Rig
 from typer.testing import CliRunner, Result
 
-from firmware.journal import seal
+from firmware.journal import seal, succession
 from firmware.port.hosts import HostKey
 from host_tools.commands.download import app as download_app
 from host_tools.commands.units import app as units_app
@@ -43,7 +43,7 @@ def test_a_download_says_what_came_and_units_lists_it(rig: Rig, tmp_path: Path) 
     told = download(rig, tmp_path)
     assert told.stdout == f"sled-7: nothing new; 1 segment in {tmp_path}/rides/sled-7.\n"
     shown = RUNNER.invoke(units_app, [str(tmp_path / "rides")])
-    report = seal.check(tmp_path / "journal")
+    report = succession.check(tmp_path / "journal")
     assert shown.exit_code == 0
     assert "sled-7" in shown.stdout
     assert seal.fingerprint(report.public_key) in shown.stdout

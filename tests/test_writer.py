@@ -17,7 +17,7 @@ from mcap.reader import make_reader
 
 from firmware.clock import Clock, ManualClock
 from firmware.errors import JournalError
-from firmware.journal import folder, reader, seal, segment
+from firmware.journal import folder, proof, reader, seal, segment, succession
 from firmware.journal.folder import Storage
 from firmware.journal.record import Close, Gap, Start
 from firmware.journal.writer import Journal
@@ -54,7 +54,7 @@ def test_what_was_put_is_read_back_in_order(tmp_path: Path) -> None:
 def test_the_start_record_says_who_wrote_it_and_by_which_law(tmp_path: Path) -> None:
     written(tmp_path / "journal")
     start = reader.start(tmp_path / "journal")
-    report = seal.check(tmp_path / "journal")
+    report = succession.check(tmp_path / "journal")
     assert (start.unit, start.laws, start.packs) == ("sled-7", ("wi",), {"lake.gpkg": "ab" * 32})
     assert (start.boot, start.segment, start.previous) == (1, 1, "")
     assert start.key == seal.fingerprint(report.public_key)
@@ -207,7 +207,7 @@ def test_log_times_are_seconds_since_boot_until_a_date_is_known(tmp_path: Path) 
     assert undated[0] == datetime(1970, 1, 1, 0, 1, 40, tzinfo=UTC)
     assert undated[-1] == datetime(1970, 1, 1, 0, 1, 43, tzinfo=UTC)
     assert dated[0] == DAY
-    assert seal.check(path).verdict is seal.Verdict.WHOLE
+    assert succession.check(path).verdict is proof.Verdict.WHOLE
 
 
 def test_a_date_that_comes_within_the_first_second_dates_that_second_too(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_clock_that_steps_back_never_turns_back_the_log(tmp_path: Path) -> Non
     first, second = _log_times(path)
     assert first[0] == DAY + timedelta(days=700)
     assert second[0] == DAY + timedelta(seconds=10)
-    assert seal.check(path).verdict is seal.Verdict.WHOLE
+    assert succession.check(path).verdict is proof.Verdict.WHOLE
     put = ride(30)
     put += ride(300, from_s=150.0) + ride(30, from_s=180.0)
     got = [at_s for at_s, one in reader.read(path) if not isinstance(one, Start | Close)]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.errors import JournalError
-from firmware.journal import folder, ledger, seal, stored
+from firmware.journal import folder, ledger, proof, stored
 from firmware.journal.finish import has_good_ending
 from firmware.journal.folder import LEDGER, Place, Storage
 from firmware.journal.ledger import BootLine, SegmentLine, TombstoneLine, Whose
@@ -251,7 +251,7 @@ class Keeper:
         except FileNotFoundError:
             return  # deleted meanwhile, or stored before
         (place,) = folder.segments(task.path)
-        report = seal.check_segment(place.name, raw)
+        report = proof.check_segment(place.name, raw)
         last = report.seal
         if last is None:
             self._tell_trouble(f"{place.name} has no seal: it stays as it is")

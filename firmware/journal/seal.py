@@ -1,4 +1,4 @@
-"""Seals: a signature over all the bytes of a segment up to here, and what a segment's seals prove.
+"""Seals: the unit's key, and its signature over all the bytes of a segment up to here.
 
 A stretch is the bytes from the chunk of one seal up to the chunk of the next; the first begins at
 byte 0. Each seal signs d = SHA-256(d of the seal before || SHA-256(stretch)). So an edit anywhere
@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-import struct
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
 from firmware.errors import JournalError
 from firmware.files import put_whole
-from firmware.journal import folder, record, segment, stored
-from firmware.journal.segment import MAGIC, SEAL_ID, Message, Scan, Stamp
-from firmware.journal.stored import Identity
+from firmware.journal import record
+from firmware.journal.segment import SEAL_ID, Message
 
 if TYPE_CHECKING:  # 33 ms to import, so only the thread that seals or checks pays for it
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 DOMAIN = b"sledwarden seal 1\n"
-SECTOR_BYTES = 512
 
 _Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """What every reader of JSON reads to the last digit."""
 
 Kind = Literal["start", "event", "time", "close", "finish"]
 LAST_KINDS = ("close", "finish")
-_OF_SEGMENT = ("unit", "boot", "boot_id", "segment", "previous")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -191,77 +185,6 @@ class Chain:
         self.digest = bytes.fromhex(seal.digest)
 
 
-class Verdict(StrEnum):
-    """What the seals of a segment or of a folder prove; the worst of its parts is a folder's."""
-
-    WHOLE = "whole"
-    POWER_CUT = "power-cut"
-    INCOMPLETE = "incomplete"
-    TAMPERED = "tampered"
-    UNREADABLE = "unreadable"
-
-
-RANK = (
-    Verdict.WHOLE,
-    Verdict.POWER_CUT,
-    Verdict.INCOMPLETE,
-    Verdict.UNREADABLE,
-    Verdict.TAMPERED,
-)
-"""The verdicts from good to bad."""
-
-
-_PROVEN = (Verdict.WHOLE, Verdict.POWER_CUT)
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a segment is not whole: which, the byte where it shows, and what shows."""
-
-    segment: str
-    offset: int
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentReport:
-    """What one segment's seals prove. `records` counts those under a valid seal, `events` the
-    events of the whole file; `from_ns` and `to_ns` are the times of its first and last message;
-    `seal` is its last valid one."""
-
-    name: str
-    verdict: Verdict
-    records: int
-    from_ns: int
-    to_ns: int
-    reasons: tuple[Reason, ...] = ()
-    seal: Seal | None = None
-    events: int = 0
-
-    def worse(self, verdict: Verdict, what: str, offset: int = 0) -> SegmentReport:
-        """The report with another reason; its verdict is the worse of the two."""
-        return replace(
-            self,
-            verdict=max(self.verdict, verdict, key=RANK.index),
-            reasons=(*self.reasons, Reason(self.name, offset, what)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What the seals of a file or a folder prove, and whose key they were made with."""
-
-    verdict: Verdict
-    unit: str
-    public_key: str
-    is_key_given: bool
-    segments: tuple[SegmentReport, ...]
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        return tuple(reason for one in self.segments for reason in one.reasons)
-
-
 def parse(text: bytes) -> Seal | None:
     """A seal from its message; None unless the bytes are exactly what the seal writes."""
     try:
@@ -299,306 +222,8 @@ def is_signature(signature: str, octets: bytes, public_key: str) -> bool:
     return True
 
 
-def check_segment(
-    name: str, content: bytes, public_key: str | None = None, others: Collection[str] = ()
-) -> SegmentReport:
-    """What the seals of one segment prove; never raises on any bytes.
-
-    Without a key the one in the first seal is trusted: that proves only that one key made all.
-    `others` are keys that the given one vouches for.
-    """
-    quick = _check_scan(name, content, segment.scan(content, is_trusting=True), public_key, others)
-    if quick.seal is not None and quick.seal.kind in LAST_KINDS and quick.verdict in _PROVEN:
-        return quick  # all is under a good seal, but that seal's own chunk, which was read in full
-    return _check_scan(name, content, segment.scan(content), public_key, others)
-
-
-def sealed_scan(content: bytes) -> Scan:
-    """What is whole in a segment whose seals hold: fast where its closing seal covers all of it."""
-    quick = segment.scan(content, is_trusting=True)
-    last = parse(quick.seals[-1].message.text) if quick.seals else None
-    is_covered = last is not None and last.kind in LAST_KINDS
-    return quick if is_covered else segment.scan(content)
-
-
-def _check_scan(
-    name: str, content: bytes, found: Scan, public_key: str | None, others: Collection[str]
-) -> SegmentReport:
-    stamps = found.seals + ([found.torn_seal] if found.torn_seal is not None else [])
-    first = parse(stamps[0].message.text) if stamps else None
-    if first is not None and first.public_key in others:
-        public_key = first.public_key
-    seals: list[Seal] = []
-    digest = bytes(32)
-    sealed = 0
-
-    def report(verdict: Verdict, offset: int, what: str) -> SegmentReport:
-        reasons = () if verdict is Verdict.WHOLE else (Reason(name, offset, what),)
-        return SegmentReport(
-            name,
-            verdict,
-            _records_before(content, found, seals[-1].end) if seals else 0,
-            found.ending.start_ns,
-            found.ending.end_ns,
-            reasons,
-            seals[-1] if seals else None,
-            found.ending.events,
-        )
-
-    for stamp in stamps:
-        seal = parse(stamp.message.text)
-        if seal is None:
-            return report(Verdict.TAMPERED, stamp.offset, "a seal was changed")
-        key = public_key or (seals[0] if seals else seal).public_key
-        digest = hashlib.sha256(
-            digest + hashlib.sha256(content[sealed : stamp.offset]).digest()
-        ).digest()
-        fault = _fault(seal, stamp, seals, key, digest.hex())
-        if not fault and found.header is not None and found.header.profile != segment.PROFILE:
-            fault = f"is sealed, but its profile is not {segment.PROFILE}"
-        if fault:
-            return report(Verdict.TAMPERED, sealed, fault)
-        seals.append(seal)
-        sealed = stamp.offset
-
-    key = public_key or (seals[0].public_key if seals else "")
-    later = later_seals(content[found.end :], key)
-    if not seals:
-        is_safe = any(seal.durable > found.end for seal in later)
-        if is_safe or (content.endswith(MAGIC) and len(content) > len(MAGIC)):
-            return report(Verdict.TAMPERED, found.end, f"{found.why}, before its first seal")
-        return report(Verdict.UNREADABLE, found.end, f"holds no whole seal: {found.why}")
-    return report(*_verdict_of_end(content, found, seals, later))
-
-
-def _fault(seal: Seal, stamp: Stamp, before: Sequence[Seal], key: str, digest: str) -> str:
-    """What is wrong with a seal in its place, or nothing."""
-    first = before[0] if before else seal
-    if seal.public_key != key:
-        return f"was sealed with another key, {fingerprint(seal.public_key)}"
-    if not is_signed(seal, key):
-        return "a seal's signature is false"
-    if seal.digest != digest:
-        return f"the bytes from here to {stamp.offset} are not those that were sealed"
-    if seal.end != stamp.offset or seal.count != len(before) + 1:
-        return "a seal stands in another place than it was made for"
-    if seal.format != first.format or not _is_of(seal, first):
-        return "a seal was made for another segment"
-    if before and before[-1].kind in LAST_KINDS:
-        return "goes on after its last seal"
-    if seal.message() != stamp.message:
-        return "a seal's times or number were changed"
-    return ""
-
-
-def _verdict_of_end(
-    content: bytes, found: Scan, seals: Sequence[Seal], later: Sequence[Seal]
-) -> tuple[Verdict, int, str]:
-    """The verdict on a segment whose seals, as far as they are whole, are all good."""
-    last = seals[-1]
-    if last.kind not in LAST_KINDS:
-        if any(seal.durable > found.end and _is_of(seal, last) for seal in later):
-            return Verdict.TAMPERED, found.end, f"{found.why}, before a later seal"
-        if found.has_ending or content.endswith(MAGIC):
-            return Verdict.TAMPERED, found.end, f"{found.why}: ends without its closing seal"
-        return Verdict.POWER_CUT, found.end, f"{found.why}, after seal {last.count}"
-    if found.torn_seal is None and found.chunks[-1].end != found.seals[-1].end:
-        return Verdict.TAMPERED, found.seals[-1].end, "goes on after its last seal"
-    begin, ending = _ending(found)
-    rest = content[begin:]
-    if not _is_torn_or_same(rest, ending, begin):
-        return Verdict.TAMPERED, found.end, "the file's ending is not what its chunks give"
-    if last.kind == "finish":
-        return Verdict.POWER_CUT, last.durable, "was torn here and finished at a later start"
-    if rest != ending:
-        return Verdict.POWER_CUT, found.end, "the file's ending was torn, after its closing seal"
-    return Verdict.WHOLE, found.end, ""
-
-
-def _is_of(seal: Seal, other: Seal) -> bool:
-    """Whether two seals are of the same segment."""
-    return all(getattr(seal, name) == getattr(other, name) for name in _OF_SEGMENT)
-
-
-def _ending(found: Scan) -> tuple[int, bytes]:
-    """What stands after the closing seal's chunk and from where: its index, if torn, and all else.
-
-    Bytes that can't be an ending's, where its chunks have more schemas than MCAP counts.
-    """
-    index, end = b"", found.end
-    if found.unindexed is not None:
-        chunk = found.unindexed
-        index = bytes(chunk.framed[chunk.chunk_length :])
-        found.ending.take_chunk(found.end, chunk)
-        end += len(chunk.framed)
-    try:
-        return end - len(index), index + found.ending.written(end)
-    except struct.error:
-        return end - len(index), b""
-
-
-def _is_torn_or_same(rest: bytes, ending: bytes, offset: int) -> bool:
-    """Whether the rest is the ending, or what a power cut leaves of it: cut, or sectors of zeros.
-
-    The ending says nothing that the chunks do not: it is written after the closing seal is safe.
-    """
-    if len(rest) > len(ending):
-        return False
-    at = 0
-    while at < len(rest):
-        to = at + SECTOR_BYTES - (offset + at) % SECTOR_BYTES
-        piece = rest[at:to]
-        if piece != ending[at : at + len(piece)] and piece.count(0) != len(piece):
-            return False
-        at = to
-    return True
-
-
 def later_seals(rest: bytes, public_key: str) -> list[Seal]:
     """The good seals in bytes that can't be read as records; any key's where none is given."""
     texts = re.findall(rb'\{"format":\d+,"kind":"[^{}]*","signature":"[0-9a-f]{128}"\}', rest)
     found = [seal for seal in map(parse, texts) if seal is not None]
     return [seal for seal in found if is_signed(seal, public_key or seal.public_key)]
-
-
-def _records_before(content: bytes, found: Scan, offset: int) -> int:
-    """How many records stand before an offset of a chunk."""
-    if found.chunks and found.chunks[-1].start == offset:
-        return found.ending.records
-    apart = (SEAL_ID, segment.TOPIC_IDS[record.POSITION])
-    spans = [span for span in found.chunks if span.start < offset]
-    messages = (message for span in spans for message in segment.unpacked(span.content(content)))
-    return sum(message.topic_id not in apart for message in messages)
-
-
-def check(path: Path, public_key: str | None = None) -> Report:
-    """What the seals of a segment, of a boot or of a whole journal folder prove.
-
-    `public_key` is 64 hex digits; without it the key in the first seal is trusted, which proves
-    that one key made all, not whose. Raises JournalError where there is nothing to check.
-    """
-    places = folder.segments(path)
-    if not places:
-        raise JournalError(str(path), "holds no journal segment: must be a .mcap or their folder.")
-    return check_places(places, public_key)
-
-
-class Told(Protocol):
-    """What a ledger tells of segments beside their seals."""
-
-    def keys(self) -> Collection[str]:
-        """The unit's keys, where the ledger says that it had several."""
-
-    def fault(self, place: folder.Place, octets: bytes) -> str:
-        """How a file's bytes differ from those that the ledger knows, or nothing."""
-
-    def about(self, place: folder.Place) -> SegmentReport | None:
-        """What the ledger knows of a segment that is encrypted."""
-
-    def end_of(self, place: folder.Place) -> str:
-        """The digest of that segment's last seal; empty where it is not known."""
-
-    def is_deleted(self, digest: str) -> bool:
-        """Whether the segment that ended with this digest was deleted, and told of."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The segment that stands before another: where, and what its last seal says."""
-
-    place: folder.Place
-    unit: str
-    digest: str
-
-
-def check_places(
-    places: Iterable[folder.Place],
-    public_key: str | None = None,
-    *,
-    told: Told | None = None,
-    identity: Identity | None = None,
-    is_all: bool = False,
-) -> Report:
-    """What the seals of these segments of one journal prove; each is read once, in this order.
-
-    `told` is what the ledger says, `identity` opens encrypted ones, and `is_all` says that nothing
-    should be missing before the first.
-    """
-    reports: list[SegmentReport] = []
-    key = public_key
-    before: _Before | None = None
-    unread: folder.Place | None = None
-    for place in places:
-        one = _checked(place, key, told, identity)
-        reports.append(one)
-        if one.seal is not None:
-            key = key or one.seal.public_key
-            reports[-1] = _in_row(one, place, one.seal, before, unread, told, is_all=is_all)
-            before, unread = _Before(place, one.seal.unit, one.seal.digest), None
-        elif told is not None and told.end_of(place):
-            before, unread = _Before(place, "", told.end_of(place)), None
-        else:
-            unread = place
-    first = next((one.seal for one in reports if one.seal is not None), None)
-    return Report(
-        verdict=max((one.verdict for one in reports), key=RANK.index, default=Verdict.UNREADABLE),
-        unit=first.unit if first else "",
-        public_key=key or "",
-        is_key_given=public_key is not None,
-        segments=tuple(reports),
-    )
-
-
-def _checked(
-    place: folder.Place, key: str | None, told: Told | None, identity: Identity | None
-) -> SegmentReport:
-    """One segment by itself and by the ledger, without its place among the others."""
-    fault = ""
-    try:
-        octets = stored.file_bytes(place.path)
-        fault = "" if told is None else told.fault(place, octets)
-        raw = stored.sealed_bytes(octets, place.path, identity)
-    except (OSError, JournalError) as why:
-        known = told.about(place) if told is not None and not fault else None
-        what = f"can't be read: {why.strerror}" if isinstance(why, OSError) else why.what
-        reason = Reason(place.name, 0, what)
-        one = known or SegmentReport(place.name, Verdict.UNREADABLE, 0, 0, 0, (reason,))
-    else:
-        one = check_segment(place.name, raw, key, () if told is None else told.keys())
-    return one.worse(Verdict.TAMPERED, fault) if fault else one
-
-
-def _in_row(
-    one: SegmentReport,
-    place: folder.Place,
-    seal: Seal,
-    before: _Before | None,
-    unread: folder.Place | None,
-    told: Told | None,
-    *,
-    is_all: bool,
-) -> SegmentReport:
-    """The report with what is wrong about the segment's place after the one before it.
-
-    `unread` stands between the two, or first, and does not tell how it ended.
-    """
-    if place.boot and (seal.boot, seal.segment) != (place.boot, place.segment):
-        fault = f"was sealed as segment {seal.segment} of boot {seal.boot}"
-        return one.worse(Verdict.TAMPERED, fault)
-    home = folder.boot_name(seal.boot, seal.boot_id)
-    if place.boot_name not in ("", home):
-        return one.worse(Verdict.TAMPERED, f"was sealed in boot {home}")
-    ended = before.digest if before is not None else ""
-    is_deleted = told is not None and told.is_deleted(seal.previous)
-    if seal.previous == ended or is_deleted or (before is None and not is_all):
-        return one
-    if unread is not None:
-        what = f"the segment before it, {unread.path.name}, tells no end to hold it against"
-        return one.worse(Verdict.WHOLE, what)
-    if before is None:
-        return one.worse(Verdict.INCOMPLETE, "the segments before it are missing")
-    if before.unit and before.unit != seal.unit:
-        return one.worse(Verdict.TAMPERED, f"was sealed by another unit, {seal.unit}")
-    if before.place.is_followed_by(place):
-        return one.worse(Verdict.TAMPERED, "was not sealed after the segment before it")
-    return one.worse(Verdict.INCOMPLETE, "a segment before it is missing")

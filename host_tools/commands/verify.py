@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firmware.journal.folder import Place
-from firmware.journal.seal import Verdict
+from firmware.journal.proof import Verdict
 from firmware.journal.stored import Identity
 from host_tools.journals import verifying
 from host_tools.journals.paths import Source, find

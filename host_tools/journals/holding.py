@@ -10,7 +10,8 @@ from firmware.errors import JournalError
 from firmware.journal import ledger, stored
 from firmware.journal.folder import LEDGER, Place, boot_name
 from firmware.journal.ledger import BootLine, Ledger, SegmentLine
-from firmware.journal.seal import Reason, SegmentReport, Verdict, fingerprint
+from firmware.journal.proof import Reason, SegmentReport, Verdict
+from firmware.journal.seal import fingerprint
 
 BY_LEDGER = "is encrypted: by its line in the ledger"
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from firmware.findings import Anchor
-from firmware.journal import seal, segment, stored
+from firmware.journal import proof, segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.record import RecordError, decode
 from firmware.journal.redating import Anchors
@@ -68,7 +68,7 @@ def redated(places: Iterable[Place]) -> dict[str, Redated]:
 def _anchors(path: Path, span: _Span) -> Iterator[Anchor]:
     """A segment's anchors up to the first of the satellites; notes its span."""
     content = stored.read(path)
-    found = seal.sealed_scan(content)
+    found = proof.sealed_scan(content)
     if found.chunks:
         first = next(segment.unpacked(found.chunks[0].content(content)), None)
         span.from_s = 0.0 if first is None else first.publish_time_ns / 1e9

@@ -17,11 +17,13 @@ import msgspec
 
 from firmware.errors import JournalError
 from firmware.files import KEY_BYTES, whole
-from firmware.journal import seal, stored
+from firmware.journal import stored, succession
 from firmware.journal.folder import Place, segment_name
+from firmware.journal.proof import Reason, SegmentReport, Verdict
 from firmware.journal.record import FORMAT
-from firmware.journal.seal import Key, Reason, Report, SegmentReport, Verdict, fingerprint
+from firmware.journal.seal import Key, fingerprint
 from firmware.journal.stored import Identity
+from firmware.journal.succession import Report
 from host_tools.journals.archive import UNIT_JSON, UnitFile
 from host_tools.journals.holding import Holding, as_downloaded, beside, hold, keys_words
 from host_tools.journals.paths import Source, first_seal
@@ -155,7 +157,7 @@ def verify(
     wanted = source.places if places is None else places
     held = _held(source, key)
     key = key or (held.ledger.keys[0] if held is not None and held.ledger.keys else "")
-    report = seal.check_places(
+    report = succession.check_places(
         _readable(wanted, newer),
         key or None,
         told=held,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from firmware.journal.seal import Verdict as Sealed
+from firmware.journal.proof import Verdict as Sealed
 from firmware.law.packs import Clause
 from host_tools.journals.ride import Exceedance, Leg, NotWatched, Ride
 from host_tools.report.markup import Markup, el

@@ -13,7 +13,7 @@ from pathlib import Path
 from firmware.clock import ManualClock
 from firmware.errors import JournalError
 from firmware.findings import Event, Finding, Verdict
-from firmware.journal import folder, ledger, reader, seal, stored
+from firmware.journal import folder, ledger, proof, reader, stored
 from firmware.journal.record import Record, Start
 from firmware.journal.writer import Journal
 from host_tools.journals.paths import find
@@ -165,9 +165,9 @@ def _judge(path: Path, name: str, tally: Tally, verdicts: dict[str, int]) -> Non
     report = verify(source).report
     verdicts[report.verdict] = verdicts.get(report.verdict, 0) + 1
     *before, newest = report.segments
-    is_begun = newest.verdict is seal.Verdict.UNREADABLE and verdicts is tally.found
+    is_begun = newest.verdict is proof.Verdict.UNREADABLE and verdicts is tally.found
     wrong = [one for one in (before if is_begun else report.segments) if one.verdict not in GOOD]
-    if wrong or report.verdict not in (*GOOD, seal.Verdict.UNREADABLE):
+    if wrong or report.verdict not in (*GOOD, proof.Verdict.UNREADABLE):
         tally.faults.append(f"{name}: {report.verdict}: {report.reasons}")
 
 
