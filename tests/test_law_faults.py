@@ -23,9 +23,13 @@ SPEED = JUDGED + 'kind = "speed_limit"\n'
 ZONE = 'coverage = "ZONE"\nkind = "zone_speed"\nlimit = { value = 10 }\n'
 
 
-def faults_of(keys: str) -> list[str]:
+def faults_of(keys: str, **words: str) -> list[str]:
+    """The faults of a pack of one clause with these keys, and these words for its own."""
+    told = CLAUSE.strip().splitlines()
+    own = [f'{key} = "{value}"' for key, value in words.items()]
+    own += [line for line in told if line.partition(" = ")[0] not in words]
     try:
-        law.parse((HEAD + CLAUSE + keys).encode(), "x.toml")
+        law.parse((HEAD + "\n".join(own) + "\n" + keys).encode(), "x.toml")
     except LawError as refused:
         return [fault.partition(": ")[2] for fault in refused.faults]  # without their lines
     return []

@@ -34,7 +34,8 @@ raw = \'\'\'
 x = 1
 \'\'\'
 last = true
-[head.of]
+tight="x"
+[head.of]# where
 key = 1'''.replace("'it''s # no remark'", "'its # no remark'")
 
 
@@ -63,8 +64,9 @@ def test_each_key_and_element_stands_on_its_line() -> None:
         ("clause", 1, "citation"): 20,
         ("clause", 1, "raw"): 21,
         ("clause", 1, "last"): 24,
-        ("head", "of"): 25,
-        ("head", "of", "key"): 26,
+        ("clause", 1, "tight"): 25,
+        ("head", "of"): 26,
+        ("head", "of", "key"): 27,
     }
 
 
@@ -72,6 +74,7 @@ def test_what_has_no_line_of_its_own_has_that_of_what_it_is_in() -> None:
     lines = Lines(TEXT).scan()
     assert lines.of("clause", 0, "near", 1, "within_m") == 10
     assert lines.of("clause", 1, "limit", "value") == 19
+    assert lines.of("day", "month") == 4
     assert lines.of("jurisdiction") == 1
     assert lines.of() == 1
 

@@ -9,7 +9,7 @@ from test_law import PACK, WHERE
 
 from firmware.errors import LawError
 from firmware.law import packs as law
-from firmware.law.places import Season
+from firmware.law.places import Entry, Season, Signs
 
 HEAD = PACK.read_text().partition("[[clause]]")[0]
 CLAUSE = """
@@ -69,3 +69,15 @@ def test_a_season_holds_from_its_first_day_to_its_last(
     season = Season(*days)
     assert all(season.holds(date.fromisoformat(day)) for day in inside)
     assert not any(season.holds(date.fromisoformat(day)) for day in outside)
+
+
+def test_what_a_clause_does_not_say_of_its_places_opens_none() -> None:
+    entry, signs = Entry(("private",)), Signs(("stop",))
+    assert (entry.consent, entry.after_stop, entry.crossing) == (False, False, ())
+    assert (entry.line_ft, entry.crossing_ft, signs.within_ft) == (15.0, 15.0, 30.0)
+
+
+def test_a_season_of_one_day_is_that_day_of_each_year() -> None:
+    season = Season("01-15", "01-15")
+    days = [date(2026, 1, 14), date(2026, 1, 15), date(2026, 1, 16), date(2027, 1, 15)]
+    assert [season.holds(day) for day in days] == [False, True, False, True]
