@@ -235,6 +235,40 @@ def test_at_a_crossing_whose_edge_lies_within_the_error_nobody_is_accused() -> N
     assert judge("barred", crossing(0.0, **bad), speed_mph=0.0).verdict is MAY_BE
 
 
+@pytest.mark.parametrize(
+    "main",
+    [LINK, STATE | {"limit_mph": "30", "allowed_by": "Ord. 7"}],
+    ids=["a connecting highway at 25", "a trunk highway that an ordinance allows"],
+)
+def test_who_drives_along_a_highway_does_not_cross_it(main: dict[str, str]) -> None:
+    """346.94(22)(b)1. and 349.26(2) let it be driven on: its own intersections do not bar it."""
+    at = crossing(0.0, **{"class": main["class"], "limit_mph": main["limit_mph"], "signals": "no"})
+    street = road("Oak", 0.0, is_north=True, **TOWN)
+    for away in (0.0, -60.0, 60.0):  # in it, past it, before it
+        here = fix_of(20.0, east_of(away), error_ft=5.0, track_deg=90.0)
+        assert judge("signals", road("Main", **main), street, at, fix=here).verdict is OK
+    over_it = fix_of(20.0, error_ft=5.0, track_deg=0.0)
+    assert judge("signals", road("Main", **main), street, at, fix=over_it).verdict is OVER
+
+
+def test_who_drives_along_one_connecting_highway_still_crosses_another() -> None:
+    at = crossing(0.0, **{"class": "connecting", "limit_mph": "25", "signals": "no"})
+    both = (road("Main", **LINK), road("Second", 0.0, is_north=True, **LINK))
+    assert judge("signals", *both, at).verdict is OVER
+    assert (
+        judge("barred", road("Main", **LINK), crossing(0.0, **{"class": "freeway"})).verdict is OVER
+    )
+
+
+def test_between_a_highway_and_a_street_beside_it_nobody_is_accused_of_crossing_it() -> None:
+    at = crossing(0.0, **{"class": "connecting", "limit_mph": "25", "signals": "no"})
+    roads = (road("Main", **LINK), road("Frontage Road", 30.0, **TOWN))
+    between = fix_of(20.0, east_of(0.0, 15.0), error_ft=5.0, track_deg=90.0)
+    assert judge("signals", *roads, at, fix=between).verdict is MAY_BE
+    nameless = (road("Elm", **TOWN | {"class": ""}), crossing(0.0))
+    assert judge("signals", *nameless).verdict is UNKNOWN
+
+
 # Where the vehicle is
 
 

@@ -52,10 +52,11 @@ class OnRoad:
 
 @dataclass(frozen=True, slots=True)
 class AtCrossing:
-    """A crossing near a place: metres to its middle, and of those how many lie ahead on a course
-    (below 0 behind) and to its side; the two are absent without a course."""
+    """A crossing near a place: where it is, metres to its middle, and of those how many lie ahead
+    on a course (below 0 behind) and to its side; the two are absent without a course."""
 
     feature: Feature
+    place: tuple[float, float]
     distance_m: float
     ahead_m: float | None = None
     aside_m: float | None = None
@@ -80,13 +81,14 @@ class Roads:
     def __init__(self, around: Surroundings, kinds: Collection[str] = ("road",)) -> None:
         self._plane = Plane(around.lat_deg, around.lon_deg)
         self._lines: list[tuple[Feature, list[_Segment]]] = []
-        self._crossings: list[tuple[Feature, float, float]] = []
+        self._crossings: list[tuple[Feature, tuple[float, float], float, float]] = []
         self._covers: list[Outline] = []
         for order, feature in enumerate(around.features):
             if feature.kind == "crossing":
                 for part in feature.parts:
                     lon_deg, lat_deg = part[0]
-                    self._crossings.append((feature, *self._plane.xy(lat_deg, lon_deg)))
+                    place = (lat_deg, lon_deg)
+                    self._crossings.append((feature, place, *self._plane.xy(*place)))
             elif feature.kind in kinds:
                 self._lines.append((feature, self._segments(feature)))
             elif feature.kind == "coverage":
@@ -123,18 +125,18 @@ class Roads:
         """The crossings within a distance, nearest first."""
         x, y = self._plane.xy(*place)
         found = []
-        for feature, x2, y2 in self._crossings:
+        for feature, middle, x2, y2 in self._crossings:
             east_m, north_m = x2 - x, y2 - y
             distance_m = math.hypot(east_m, north_m)
             if distance_m > within_m:
                 continue
             if track_deg is None:
-                found.append(AtCrossing(feature, distance_m))
+                found.append(AtCrossing(feature, middle, distance_m))
                 continue
             sine, cosine = math.sin(math.radians(track_deg)), math.cos(math.radians(track_deg))
             ahead_m = east_m * sine + north_m * cosine
             aside_m = abs(east_m * cosine - north_m * sine)
-            found.append(AtCrossing(feature, distance_m, ahead_m, aside_m))
+            found.append(AtCrossing(feature, middle, distance_m, ahead_m, aside_m))
         return sorted(found, key=lambda one: one.distance_m)
 
     def _segments(self, feature: Feature) -> list[_Segment]:

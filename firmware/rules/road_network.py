@@ -98,9 +98,7 @@ class RoadNetwork:
         if is_crossing:
             return self._at_crossing(now.fix, roads, clause)
         here = (now.fix.lat_deg, now.fix.lon_deg)
-        found = roads.near(here, now.fix.error_m)
-        if now.fix.track_deg is not None and speed_mph >= COURSE_MPH:
-            found = [one for one in found if one.runs_along(now.fix.track_deg)] or found
+        found = _along(roads, now.fix) or roads.near(here, now.fix.error_m)
         if not found:
             if roads.is_covered(here):
                 return does_not_apply(clause, "on no road of the map", topic)
@@ -118,16 +116,21 @@ class RoadNetwork:
         braking_m = fix.speed_mps**2 / (2 * self.choices.brake_mps2)
         reach_m = braking_m + fix.speed_mps * self.choices.reaction_s + CROSSING_M
         is_moving = mph(fix.speed_mps) >= MOVING_MPH
+        driven = [_class(one.feature) for one in _along(roads, fix)]
         ahead: Finding | None = None
         unclear: Finding | None = None
         for one in roads.crossings(here, fix.track_deg, max(reach_m, CROSSING_M + fix.error_m)):
             answer = _of_crossing(clause, one.feature)
             if answer.say is Say.NOTHING:
                 continue
+            kind = _class(one.feature)
+            is_along = bool(kind) and kind in driven and not _is_crossed(one, roads, fix)
+            if is_along and set(driven) == {kind}:
+                continue  # on that highway itself, which other paragraphs allow or bar
             if one.distance_m <= CROSSING_M + fix.error_m:
                 if answer.say is not Say.BROKEN or not is_moving:
                     return _said(clause, answer, CROSSING, is_sure=False)
-                is_sure = one.distance_m + fix.error_m <= CROSSING_M
+                is_sure = one.distance_m + fix.error_m <= CROSSING_M and not is_along
                 return _said(clause, answer, CROSSING, is_sure=is_sure)
             if answer.say is Say.BROKEN and _is_ahead(one, fix):
                 ahead = ahead or _approaching(clause, answer)
@@ -138,6 +141,23 @@ class RoadNetwork:
         if not roads.is_covered(here):
             return cannot_tell(clause, "no road map here", CROSSING)
         return does_not_apply(clause, "no such crossing here", CROSSING)
+
+
+def _along(roads: Roads, fix: Fix) -> list[OnRoad]:
+    """The roads that the vehicle may be on and whose course it has; none without a course."""
+    if fix.track_deg is None or mph(fix.speed_mps) < COURSE_MPH:
+        return []
+    found = roads.near((fix.lat_deg, fix.lon_deg), fix.error_m)
+    return [one for one in found if one.runs_along(fix.track_deg)]
+
+
+def _is_crossed(one: AtCrossing, roads: Roads, fix: Fix) -> bool:
+    """Whether a highway of the crossing's class lies across the course there, and not along it."""
+    at = roads.near(one.place, 0.0, CROSSING_M)
+    return any(
+        _class(road.feature) == _class(one.feature) and not road.runs_along(fix.track_deg or 0.0)
+        for road in at
+    )
 
 
 def _on_roads(clause: Clause, found: list[OnRoad], error_m: float, topic: str) -> Finding:
