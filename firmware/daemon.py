@@ -22,8 +22,8 @@ from firmware import __version__, leash
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config
-from firmware.config.schema import load as load_config
 from firmware.errors import JournalError, SledwardenError, UsageError, ZoneError
 from firmware.informed import Informed
 from firmware.journal.beginning import attachments_of, start_of

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from firmware import monitor
-from firmware.config import schema as config
+from firmware.config.reading import parse
 from firmware.config.schema import Config
 from firmware.law import packs as law
 from firmware.maps.plane import Plane
@@ -238,7 +238,7 @@ def _core(feature: Feature) -> monitor.Monitor:
     return core
 
 
-_CONFIG: Config = config.parse('[unit]\nid = "approach"\n[clock]\nfloor = 2026-01-01', "approach")
+_CONFIG: Config = parse('[unit]\nid = "approach"\n[clock]\nfloor = 2026-01-01', "approach")
 _LAW = law.load("wi")
 
 

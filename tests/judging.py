@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from firmware.config import schema as config
+from firmware.config import reading
+from firmware.config.schema import Config
 from firmware.law import packs as law
 from firmware.law.packs import Clause
 from firmware.maps.packs import KINDS
@@ -38,8 +39,8 @@ DIM = Dark(by_sun=False, by_light=True)
 NOT_KNOWN = Dark(None, None, "no GPS fix yet: not known whether it is dark")
 
 
-def configured(text: str = "") -> config.Config:
-    return config.parse(f'[unit]\nid = "test"\n{text}', "test.toml")
+def configured(text: str = "") -> Config:
+    return reading.parse(f'[unit]\nid = "test"\n{text}', "test.toml")
 
 
 def clause_of(citation: str) -> Clause:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from firmware import __released__
 from firmware.config.faults import limit_of, section_of, shown
-from firmware.config.schema import BUILD_DATE, Config, load, parse
+from firmware.config.reading import load, parse
+from firmware.config.schema import BUILD_DATE, Config
 from firmware.errors import ConfigError
 from firmware.parts import PARTS
 from host_tools.config_reference import meaning_of, reference, sections

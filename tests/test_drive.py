@@ -100,7 +100,7 @@ def test_contacts_are_read_each_second_and_at_each_change() -> None:
 def test_a_plain_switch_shows_a_bad_wire_as_its_contact(
     contact: str, word: str, seen: TetherState
 ) -> None:
-    from firmware.config.schema import parse as parse_config
+    from firmware.config.reading import parse as parse_config
 
     config = parse_config(
         f'[unit]\nid = "x"\n[tether]\npin = 17\ncontact = "{contact}"\n', "x.toml"
@@ -251,7 +251,7 @@ def test_dates_are_believed_as_they_stand_unless_there_is_a_floor() -> None:
 
 
 def test_a_part_that_is_not_fitted_says_nothing() -> None:
-    from firmware.config.schema import parse as parse_config
+    from firmware.config.reading import parse as parse_config
 
     config = parse_config('[unit]\nid = "x"\n', "x.toml")
     text = "# Mode: race\n0 ride lat=45.9 lon=-89.5\n1 engine on\n1 button press\n3 end\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from firmware import daemon
-from firmware.config.schema import parse as parse_config
+from firmware.config.reading import parse as parse_config
 from firmware.dash.base import Fitting
 from firmware.dash.panel_png import Png
 from firmware.drives.script_text import load as load_drive

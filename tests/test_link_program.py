@@ -20,7 +20,7 @@ from daemons import Daemon
 from journal_samples import NOTE, START, journal_in, written
 from port_rig import Rig
 
-from firmware.config.schema import parse
+from firmware.config.reading import parse
 from firmware.link.main import main
 from host_tools.port.sled import RefusedError, Sled, Way
 

@@ -166,9 +166,9 @@ def test_a_program_asks_for_its_own_extra_and_helps_with_that_alone(
 
 
 def test_the_laws_and_the_time_zones_are_there_without_an_extra(stranger: Stranger) -> None:
-    words = "from firmware.config import schema as config\nfrom firmware.law import packs as law\n"
+    words = "from firmware.config import reading\nfrom firmware.law import packs as law\n"
     words += "law.load('wi')\nimport zoneinfo\n"
-    words += "zoneinfo.reset_tzpath(())\nconfig.parse('[unit]\\nid = \"a\"', 'x')"
+    words += "zoneinfo.reset_tzpath(())\nreading.parse('[unit]\\nid = \"a\"', 'x')"
     done = stranger.run("python", "-W", "error", "-c", words)
     assert done.returncode == 0, done.stderr
 

@@ -28,7 +28,7 @@ from test_link import ask, ours
 from test_link_program import smpmgr
 from typer.testing import CliRunner, Result
 
-from firmware.config.schema import load
+from firmware.config.reading import load
 from firmware.link.handling import Way
 from firmware.port.messages import Command
 from firmware.state import PartSeen

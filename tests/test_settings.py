@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware.config.schema import load
+from firmware.config.reading import load
 from firmware.errors import ConfigError
 from firmware.link.intake import Intake, IntakeError
 from firmware.link.settings import Settings

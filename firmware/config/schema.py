@@ -1,22 +1,20 @@
-"""The configuration: `sledwarden.toml` becomes frozen structs, or one error that tells every fault.
+"""The configuration as frozen structs: the sections of `sledwarden.toml`, and the whole of it.
 
-Each key's type, bounds and meaning stand once, here; `docs/config.md` is written from them by
-`python -m host_tools.config_reference`. A section that is left out is a part that is not fitted,
-or one that keeps its defaults.
+Each key's type, bounds and meaning stand once: here, in parts.py and in choices.py. From them
+`python -m host_tools.config_reference` writes `docs/config.md`. A section that is left out is a
+part that is not fitted, or one that keeps its defaults.
 """
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
-from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, convert
+from msgspec import Meta
 from msgspec.structs import replace
 
 from firmware import __released__
-from firmware.config.faults import check_agreement, check_keys
+from firmware.config.choices import Rules
 from firmware.config.parts import (
     Adc,
     Address,
@@ -33,14 +31,10 @@ from firmware.config.parts import (
     Supplies,
     Tether,
 )
-from firmware.errors import ConfigError
-from firmware.files import CONFIG_BYTES, whole
 from firmware.gps.fixes import FixSettings
 
 BUILD_DATE = date.fromisoformat(__released__)
 """No satellite date below this one is believed, unless `[clock] floor` says otherwise."""
-
-ADVICE = "Put it right in the file and try again; docs/config.md lists every key."
 
 
 PathText = Annotated[str, Meta(pattern="^[^\0\n]+\\Z", title="a path")]
@@ -330,100 +324,6 @@ class Dash(Section, frozen=True):
     ] = 0x3C
 
 
-class Rules(Section, frozen=True):
-    """The choices that the law leaves open; each finding that rests on one says so."""
-
-    approach_mph: Annotated[
-        float, Meta(ge=0, le=20, description="Told this far below a limit of 40 mph or more.")
-    ] = 3.0
-    approach_low_mph: Annotated[
-        float, Meta(ge=0, le=20, description="Told this far below a smaller limit.")
-    ] = 1.0
-    ambient_dwell_s: Annotated[
-        float, Meta(ge=0, le=600, description="How long little or enough light must last.")
-    ] = 30.0
-    lamp_dwell_s: Annotated[
-        float, Meta(ge=0, le=60, description="How long a lamp must be dim to be told as out.")
-    ] = 2.0
-    lamp_violation_s: Annotated[
-        float, Meta(ge=0, le=3600, description="How long of riding so makes it a violation.")
-    ] = 60.0
-    lamp_on_share: Annotated[
-        float, Meta(gt=0, le=1, description="A lamp is dim below this share of its `on_lux`.")
-    ] = 0.5
-    uncalibrated_lux: Annotated[
-        float, Meta(gt=0, le=200_000, description="A lamp without `on_lux` is dim below this.")
-    ] = 50.0
-    red_share: Annotated[
-        float,
-        Meta(
-            gt=0.34,  # white light is a third red
-            lt=1,
-            description="A tail lamp with a smaller share of red in its light is not red.",
-        ),
-    ] = 0.5
-    brake_mps2: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=10,
-            description="The braking that a warning before a zone counts on: 40 ft from 20 mph.",
-        ),
-    ] = 3.28
-    reaction_s: Annotated[
-        float, Meta(ge=0, le=10, description="The rider's time to react before braking.")
-    ] = 1.5
-    keep_moving_mph: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=50,
-            description='What "the minimum speed to keep moving" is taken for, where a law says no '
-            "more; over it is told as advice, never as a violation.",
-        ),
-    ] = 10.0
-    curfew_ahead_min: Annotated[
-        float, Meta(ge=0, le=120, description="How long before a curfew it is told.")
-    ] = 10.0
-    advice_shown_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=600,
-            description="How long the glass says that the sled can't stop within its lamp's reach; "
-            "0 never says it.",
-        ),
-    ] = 10.0
-    advice_quiet_s: Annotated[
-        float,
-        Meta(ge=0, le=86_400, description="So long after that advice it is not given again."),
-    ] = 300.0
-    notice_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=600,
-            description="How long the glass shows each notice of the day while the sled stands; a "
-            "press moves on. 0 shows none.",
-        ),
-    ] = 6.0
-    delay_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=2,
-            description="How late a fix and its warning may come, from the instant that it is true "
-            "for to the light: counted into the warning before a zone.",
-        ),
-    ] = 0.3
-    stop_s: Annotated[
-        float,
-        Meta(
-            ge=0, le=60, description="How long a sled must stand at a stop sign, or before a zone."
-        ),
-    ] = 1.0
-
-
 class Config(Section, frozen=True):
     """The whole file."""
 
@@ -472,56 +372,3 @@ def fix_settings(config: Config, *, source: str, trust_dates: bool = False) -> F
 def with_floor(config: Config, floor: date | None) -> Config:
     """The same configuration with another floor for dates, where one is given."""
     return config if floor is None else replace(config, clock=Clock(floor=floor))
-
-
-def load(path: Path | str) -> Config:
-    """The configuration in a file; a ConfigError that tells all its faults where there are any."""
-    where = str(path)
-    try:
-        raw = whole(Path(path), "a configuration", CONFIG_BYTES, _fault)
-    except FileNotFoundError:
-        raise ConfigError(
-            where,
-            ["there is no such file: a configuration was expected."],
-            "hardware/sledwarden.toml is one to start from.",
-        ) from None
-    except OSError as fault:
-        raise ConfigError(where, [f"can't be read: {fault.strerror}."]) from fault
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        column = fault.start - raw.rfind(b"\n", 0, fault.start)
-        raise ConfigError(
-            where, [f"line {line}, column {column}: must be text in UTF-8."], ADVICE
-        ) from None
-    return parse(text, where)
-
-
-def _fault(where: str, what: str) -> ConfigError:
-    return ConfigError(where, [what])
-
-
-def parse(text: str, where: str) -> Config:
-    """The configuration in a text; `where` begins each line of the error."""
-    try:
-        document = tomllib.loads(text)
-    except RecursionError:
-        raise ConfigError(where, ["is nested too deep: must be TOML."], ADVICE) from None
-    except ValueError as fault:  # TOMLDecodeError, and int() of a number of 5,000 digits
-        raise ConfigError(where, [_toml_fault(str(fault), text)], ADVICE) from None
-    faults, accepted = check_keys(Config, document)
-    faults += check_agreement(accepted)
-    if faults:
-        raise ConfigError(where, faults, ADVICE)
-    return convert(document, Config)
-
-
-def _toml_fault(fault: str, text: str) -> str:
-    what, _, place = fault.rstrip(")").partition(" (at ")
-    if place == "end of document":
-        lines = text.split("\n")
-        place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
-    if not place:
-        return f"can't be read: {what}: must be TOML."
-    return f"{place}: {what[:1].lower()}{what[1:]}: must be TOML."

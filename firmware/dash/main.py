@@ -19,8 +19,8 @@ from pathlib import Path
 from types import FrameType
 
 from firmware import leash
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config
-from firmware.config.schema import load as load_config
 from firmware.dash import screen
 from firmware.dash.base import Fitting, Panel
 from firmware.errors import SledwardenError

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from firmware.config import schema as config
+from firmware.config import reading
 from firmware.config.schema import Config
 from firmware.errors import SledwardenError
 from firmware.files import CONFIG_BYTES, sync_folder
@@ -195,8 +195,8 @@ class Intake:
         place = self._place_of(path.name)
         self._would_start(place, path)
         if place == self.config_path:
-            return place, list(_notes(config.load(path)))
-        in_use = config.load(self.config_path)
+            return place, list(_notes(reading.load(path)))
+        in_use = reading.load(self.config_path)
         named = in_use.zones.packs if path.suffix == ".gpkg" else in_use.unit.law
         key = "[zones] packs" if path.suffix == ".gpkg" else "[unit] law"
         is_named = str(place) in named
@@ -206,7 +206,7 @@ class Intake:
         """Raises SledwardenError, naming the file as it is known, where the daemon would refuse."""
         try:
             if place == self.config_path:
-                self._check_config(config.load(path))
+                self._check_config(reading.load(path))
             elif path.name.removesuffix(".before").endswith(".gpkg"):
                 Pack(path).close()
             else:

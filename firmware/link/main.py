@@ -21,8 +21,8 @@ from typing import Protocol
 from firmware import __version__, leash
 from firmware.buses.uart import Uart
 from firmware.clock import Clock
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config
-from firmware.config.schema import load as load_config
 from firmware.errors import JournalError, SledwardenError, UsageError
 from firmware.feed.client import FeedClient
 from firmware.journal import reader

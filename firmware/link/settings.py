@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from firmware.config import schema as config
+from firmware.config import reading
 from firmware.config.schema import Config
 from firmware.files import CONFIG_BYTES, whole
 from firmware.link.intake import Intake, IntakeError
@@ -100,7 +100,7 @@ class Settings:
             raise IntakeError(str(path), f"can't be read: {fault}.") from fault
 
     def _parsed(self, who: str) -> Config:
-        return config.parse(self._draft(who).text, self._intake.config_path.name)
+        return reading.parse(self._draft(who).text, self._intake.config_path.name)
 
     def _draft(self, who: str) -> _Draft:
         """This client's draft; one that has changed nothing yet where it has none."""
@@ -123,7 +123,7 @@ class Settings:
             changed = document.as_string()
         except (TOMLKitError, TypeError, KeyError) as fault:
             raise IntakeError(name, f"can't be changed: {fault}.") from fault
-        config.parse(changed, self._intake.config_path.name)  # all its faults at once, or none
+        reading.parse(changed, self._intake.config_path.name)  # all its faults at once, or none
         self._drafts[who] = _Draft(changed, draft.began_from)
         self._drafts.move_to_end(who)
         while len(self._drafts) > MAX_CLIENTS:

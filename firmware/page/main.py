@@ -18,8 +18,8 @@ from pathlib import Path
 
 from firmware import leash
 from firmware.clock import Clock
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Page as PageSection
-from firmware.config.schema import load as load_config
 from firmware.errors import SledwardenError
 from firmware.feed.messages import DEFAULT_PATH
 from firmware.outlet import guarded, say

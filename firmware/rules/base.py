@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from firmware.config.schema import Rules
+from firmware.config.choices import Rules
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause, Limit
 from firmware.maps.zones import Nearby

@@ -16,7 +16,8 @@ from itertools import count
 from msgspec import structs
 
 from firmware.config.parts import Tether as TetherPart
-from firmware.config.schema import Config, fix_settings, load, parse, with_floor
+from firmware.config.reading import load, parse
+from firmware.config.schema import Config, fix_settings, with_floor
 from firmware.drives.script import (
     Action,
     Asked,

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from firmware.clock import Clock
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config
-from firmware.config.schema import load as load_config
 from firmware.errors import SledwardenError
 from firmware.feed.client import FeedClient
 from firmware.feed.messages import DEFAULT_PATH, Hello

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from firmware.clock import Clock
-from firmware.config.schema import load as load_config
+from firmware.config.reading import load as load_config
 from firmware.errors import ConfigError, SledwardenError, UsageError
 from firmware.feed.messages import DEFAULT_PATH
 from firmware.files import whole

@@ -15,8 +15,8 @@ import msgspec
 import typer
 
 from firmware import monitor
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config
-from firmware.config.schema import load as load_config
 from firmware.findings import Alert, Finding
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader

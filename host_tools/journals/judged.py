@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from firmware.config.reading import parse as parse_config
 from firmware.config.schema import Config
-from firmware.config.schema import parse as parse_config
 from firmware.errors import JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing
 from firmware.gps.fixes import EpochReport

@@ -15,8 +15,8 @@ from pathlib import Path
 from msgspec import structs
 
 from firmware.config.parts import Lights
+from firmware.config.reading import load as load_config
 from firmware.config.schema import Config, Unit, with_floor
-from firmware.config.schema import load as load_config
 from firmware.drives.script import Drive, Send
 from firmware.drives.script_text import load as load_drive
 from firmware.errors import SledwardenError
