@@ -33,7 +33,7 @@ LAYERS: dict[str, tuple[int, str]] = {
             f"firmware.{name}"
             for name in (
                 "circles", "parts", "sun", "lamps", "notify", "files", "signals", "leash",
-                "outlet", "gps", "gps.*",
+                "toml_text", "outlet", "gps", "gps.*",
                 "signing", "race_token",
                 "maps", "maps.*", "drives", "drives.*", "feed", "feed.*", "port", "port.*",
                 "buses", "buses.*",
@@ -66,6 +66,7 @@ LAYERS: dict[str, tuple[int, str]] = {
     "firmware.outputs.*": (5, "outputs"),
     "firmware.binding": (6, "monitor"),
     "firmware.monitor": (6, "monitor"),
+    "firmware.watch": (6, "monitor"),
     # roots: programs, and the parts that belong to one program alone
     "firmware.view": (7, "daemon"),
     "firmware.unit": (7, "daemon"),
@@ -132,8 +133,8 @@ DOORS: dict[str, tuple[str, ...]] = {
     "duckdb": ("host_tools.exports.parquet",),
     "pyogrio": ("host_tools.packs.sources",),
     "nanoarrow": ("host_tools.packs.sources",),
-    "shapely": ("host_tools.packs.shapes", "host_tools.report.maps"),
-    "numpy": ("host_tools.packs.build", "host_tools.packs.shapes"),
+    "shapely": ("host_tools.packs.runs", "host_tools.packs.shapes", "host_tools.report.maps"),
+    "numpy": ("host_tools.packs.build", "host_tools.packs.runs", "host_tools.packs.shapes"),
 }
 
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")

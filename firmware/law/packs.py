@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from firmware import toml_text
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
 from firmware.law.clause import (
@@ -164,8 +165,8 @@ def parse(text: bytes, where: str) -> Law:
     """Checks a pack's text; `where` names it in the faults."""
     try:
         letters = text.decode()
-        table = tomllib.loads(letters)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError, a long int
+        table = toml_text.read(letters)
+    except ValueError as error:  # UnicodeDecodeError too
         raise LawError(where, [f"{error}."], REFUSED) from error
     try:
         law = msgspec.convert(table, Law)

@@ -7,7 +7,6 @@ it. A file is refused whole, with every fault.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from firmware import toml_text
 from firmware.errors import LawError
 from firmware.files import CONFIG_BYTES, whole
 from firmware.law import packs as law
@@ -203,12 +203,12 @@ def _read(pack_path: Path, pack: law.Law) -> _File:
         text = whole(
             path, "a pack's checks", CONFIG_BYTES, lambda where, what: LawError(where, [what])
         )
-        read = msgspec.convert(tomllib.loads(text.decode()), _File)
+        read = msgspec.convert(toml_text.read(text.decode()), _File)
     except FileNotFoundError:
         return _File()
     except OSError as fault:
         raise LawError(str(path), [f"can't be read ({fault.strerror})."], REFUSED) from fault
-    except (ValueError, RecursionError) as fault:
+    except ValueError as fault:
         raise LawError(str(path), [f"{fault}."], REFUSED) from fault
     faults = faults_of(read, pack)
     if faults:

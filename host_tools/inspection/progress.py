@@ -8,11 +8,11 @@ wrong with a file is told at once.
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from firmware import toml_text
 from firmware.errors import ConfigError
 from firmware.files import CONFIG_BYTES, whole
 from host_tools.inspection.answers import Answer, AnswerError, skipped
@@ -44,7 +44,7 @@ def read(path: Path) -> Kept:
     try:
         octets = whole(path, "a file of answers", CONFIG_BYTES, _fault)
         text = octets.decode("utf-8-sig")
-        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        document = toml_text.read(text) if path.suffix == ".toml" else json.loads(text)
     except OSError as fault:
         raise ConfigError(where, [f"can't be read: {fault.strerror}."], ADVICE) from fault
     except (ValueError, RecursionError) as fault:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
+from firmware import toml_text
 from firmware.errors import ZoneError
+from firmware.files import CONFIG_BYTES, whole
 from firmware.maps.packs import KINDS
 from host_tools.packs.rows import Origin, is_date
 
@@ -95,7 +96,7 @@ def load(word: str) -> Rules:
     preset = PRESETS / f"{word}.toml"
     path = preset if word in presets() else Path(word)
     try:
-        content = path.read_bytes()
+        content = whole(path, "a mapping", CONFIG_BYTES, ZoneError)
     except OSError as error:
         raise ZoneError(
             word,
@@ -103,11 +104,11 @@ def load(word: str) -> Rules:
             f"{', '.join(presets())}.",
         ) from error
     try:
-        found = msgspec.convert(tomllib.loads(content.decode()), Rules)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ZoneError(str(path), f"is no TOML ({error}).") from error
+        found = msgspec.convert(toml_text.read(content.decode()), Rules)
     except msgspec.ValidationError as error:
         raise ZoneError(str(path), f"{error}.", "docs/zones.md has every key.") from error
+    except ValueError as error:
+        raise ZoneError(str(path), f"is no TOML ({error}).") from error
     faults = list(_faults(found))
     if faults:
         raise ZoneError(str(path), f"\n{path}: ".join(faults))
