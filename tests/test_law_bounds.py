@@ -288,3 +288,8 @@ def test_a_source_is_a_line_of_a_text_or_an_address(source: str, is_taken: bool)
 def test_a_key_that_no_rule_knows_is_refused_wherever_it_stands(keys: str) -> None:
     (fault,) = faults_of(keys)
     assert "unknown field `by`" in fault
+
+
+@pytest.mark.parametrize("key", ["in_force_from", "in_force_to"])
+def test_a_wording_may_have_a_first_day_or_a_last_one_alone(key: str) -> None:
+    assert faults_of(OUT + f"{key} = 2026-01-01") == []

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import msgspec
 import pytest
-from judging import HOME, NO_FIX, clause_of, configured, east_of, fix_of, map_of, point, seen
+from judging import (
+    HOME,
+    NO_FIX,
+    clause_of,
+    configured,
+    east_of,
+    fix_of,
+    local_of,
+    map_of,
+    point,
+    seen,
+)
 
 from firmware.findings import Finding, Verdict
 from firmware.law.places import Season, Signs
@@ -135,6 +147,12 @@ def test_what_was_passed_is_told_for_6_s_and_then_over() -> None:
         assert after.due_s > at_s
 
 
+def test_what_was_passed_is_told_for_6_s_through_every_fix_that_comes() -> None:
+    found = ride((-44.0, 60.0), *((44.0 + 88.0 * n, 60.0) for n in range(8)))
+    assert [one.verdict for one in found[1:7]] == [Verdict.VIOLATION] * 6
+    assert [one.why for one in found[7:]] == ["no sign ahead"] * 2
+
+
 @pytest.mark.parametrize("track_deg", [0.0, 180.0, 270.0])
 def test_who_comes_from_elsewhere_has_another_sign(track_deg: float) -> None:
     found = ride((-44.0, 30.0), (0.0, 30.0), (44.0, 30.0), track_deg=track_deg)
@@ -194,6 +212,25 @@ def test_a_yield_sign_is_advice() -> None:
     assert found[1].why == "yield sign ahead: be ready to yield within 60 ft"
 
 
+def test_who_has_stood_at_a_yield_sign_is_still_told_to_yield() -> None:
+    sign = way("yield", (-300.0, 0.0), (0.0, 0.0))
+    found = ride(*STANDS, (-12.0, 5.0), sign=sign)
+    assert [one.verdict for one in found[-3:]] == [
+        Verdict.COMPLIANT,
+        Verdict.COMPLIANT,
+        Verdict.APPROACHING,
+    ]
+
+
+def test_at_rest_before_the_sign_nothing_is_warned_of() -> None:
+    assert ride((-3.0, 0.0))[0].why == "stop sign ahead"
+
+
+def test_a_sign_that_is_possibly_there_accuses_nobody() -> None:
+    maybe = replace(STOP, attributes={"confidence": "possible"})
+    assert ride((-44.0, 60.0), (44.0, 60.0), sign=maybe)[-1].verdict is Verdict.UNSURE
+
+
 def test_the_family_s_own_land_lifts_the_signs() -> None:
     clause = msgspec.structs.replace(CLAUSE, lifted_by=("family_land",))
     fix = fix_of(30.0, east_of(-44.0), track_deg=90.0)
@@ -243,3 +280,26 @@ def test_a_stop_with_a_season_is_asked_for_on_its_days_alone() -> None:
         clause = msgspec.structs.replace(CLAUSE, season=Season(*months))
         now = seen(nearby=map_of(), fix=fix_of(20.0, track_deg=90.0))  # on 15 January
         assert RULE.judge(RULE.begin(), now, clause)[1].why == why
+
+
+def test_without_a_date_a_stop_with_a_season_is_asked_for_and_accuses_nobody() -> None:
+    clause = msgspec.structs.replace(CLAUSE, season=Season("12-01", "03-31"))
+    for local, verdict in ((None, Verdict.UNSURE), (seen().local, Verdict.VIOLATION)):
+        memory = RULE.begin()
+        for at_s, feet in ((100.0, -44.0), (101.0, 44.0)):
+            fix = fix_of(60.0, east_of(feet), error_ft=5.0, track_deg=90.0)
+            now = seen(at_s=at_s, fix=fix, nearby=map_of(STOP), local=local)
+            memory, finding = RULE.judge(memory, now, clause)
+        assert finding.verdict is verdict
+        assert finding.why.endswith(", if it is the season") is (local is None)
+
+
+def test_a_season_ends_on_ground_without_a_sign_too() -> None:
+    clause = msgspec.structs.replace(CLAUSE, season=Season("12-01", "01-15"))
+    chart, memory, told = map_of(), RULE.begin(), []
+    for at_s, day in ((100.0, "2026-01-16T05:59:59"), (101.0, "2026-01-16T06:00:00")):
+        fix = fix_of(20.0, track_deg=90.0)
+        now = seen(at_s=at_s, fix=fix, nearby=chart, local=local_of(day))  # and then midnight
+        memory, finding = RULE.judge(memory, now, clause)
+        told.append(finding.why)
+    assert told == ["no sign ahead", "outside its season"]

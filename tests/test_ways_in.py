@@ -69,21 +69,57 @@ def test_who_stood_at_a_sign_has_not_stood_at_the_next_one() -> None:
     )
 
 
+def test_a_stand_before_one_sign_is_none_before_another() -> None:
+    """A sled that creeps, and turns from the way to one sign to the way to the other."""
+    west = replace(STOP, id="for the west")
+    south = replace(way("stop", (0.0, -300.0), (0.0, 0.0)), id="for the south")
+    memory, chart, told = RULE.begin(), map_of(west, south), []
+    for number, track_deg in enumerate((90.0, 90.0, 0.0, 0.0)):
+        fix = fix_of(0.5, east_of(-8.0, -8.0), error_ft=5.0, track_deg=track_deg)
+        now = seen(at_s=100.0 + number, fix=fix, nearby=chart)
+        memory, finding = RULE.judge(memory, now, CLAUSE)
+        told.append(finding.why)
+    assert told == ["stop sign ahead", "stood before the stop sign"] * 2
+
+
 def test_time_alone_does_not_end_the_warning_at_a_sign_passed_by_less_than_the_error() -> None:
     memory, found = along([*SLOWLY, (-10.0, 8.0), (3.0, 8.0)], STOP)
-    assert found[-1].verdict is Verdict.APPROACHING
+    assert (found[-1].verdict, found[-1].away_ft) == (Verdict.APPROACHING, 0.0)
     fix = fix_of(8.0, east_of(3.0), error_ft=5.0, track_deg=90.0)
     now = seen(at_s=104.2, fix_at_s=104.0, fix=fix, nearby=map_of(STOP))
     assert RULE.judge(memory, now, CLAUSE)[1] == found[-1]
 
 
-def test_what_was_slow_past_the_sign_alone_counts_for_nothing() -> None:
-    """A sled that turns onto the way in just before the sign, and brakes past it."""
+@pytest.mark.parametrize(
+    ("before_ft", "after_ft", "error_ft", "slowest_mph", "verdict"),
+    [
+        (-10.0, 10.0, 5.0, 8.0, OVER),
+        (-2.0, 10.0, 5.0, 8.0, OVER),
+        # Past the sign at both, by less than the error at the first: it may have been slow before.
+        (2.0, 10.0, 5.0, 0.9, Verdict.UNSURE),
+        (0.5, 2.5, 1.0, 0.9, Verdict.UNSURE),
+    ],
+)
+def test_what_was_slow_past_the_sign_alone_counts_for_nothing(
+    before_ft: float, after_ft: float, error_ft: float, slowest_mph: float, verdict: Verdict
+) -> None:
+    """A sled that turns onto the way in just before the sign, or past it, and brakes past it."""
     chart, memory = map_of(STOP), RULE.begin()
-    for at_s, feet, speed_mph, track_deg in ((100.0, -10.0, 8.0, 0.0), (101.0, 10.0, 0.9, 90.0)):
-        fix = fix_of(speed_mph, east_of(feet), error_ft=5.0, track_deg=track_deg)
+    for at_s, feet, mph, track_deg in ((100.0, before_ft, 8.0, 0.0), (101.0, after_ft, 0.9, 90.0)):
+        fix = fix_of(mph, east_of(feet), error_ft=error_ft, track_deg=track_deg)
         memory, finding = RULE.judge(memory, seen(at_s=at_s, fix=fix, nearby=chart), CLAUSE)
-    assert (finding.verdict, finding.value) == (OVER, pytest.approx(8.0))
+    assert (finding.verdict, finding.value) == (verdict, pytest.approx(slowest_mph))
+
+
+@pytest.mark.parametrize(
+    ("feet", "away_ft"), [(-1.0, 1.0), (0.0, 0.0), (1.0, None)], ids=["before", "at", "past"]
+)
+def test_who_first_appears_at_the_sign_is_told_of_it_and_past_it_is_not(
+    feet: float, away_ft: float | None
+) -> None:
+    (found,) = ride((feet, 8.0))
+    assert found.away_ft == (None if away_ft is None else pytest.approx(away_ft, abs=0.01))
+    assert (found.why == "no sign ahead") is (away_ft is None)
 
 
 @pytest.mark.parametrize(("every_s", "verdict"), [(2.5, OVER), (2.6, Verdict.COMPLIANT)])
@@ -107,8 +143,16 @@ def test_a_stop_counts_from_30_m_and_the_error_before_the_sign(
 def test_a_course_60_degrees_off_the_way_in_still_leads_to_the_sign(
     track_deg: float, is_ahead: bool
 ) -> None:
-    found = ride((-44.0, 30.0), track_deg=track_deg)
-    assert (found[0].why != "no sign ahead") is is_ahead
+    (found,) = ride((-44.0, 30.0), track_deg=track_deg)
+    assert (found.why != "no sign ahead") is is_ahead
+
+
+@pytest.mark.parametrize(("track_deg", "is_ahead"), [(329.5, True), (330.5, False)])
+def test_a_course_by_the_north_is_as_far_off_a_way_to_the_west(
+    track_deg: float, is_ahead: bool
+) -> None:
+    (found,) = ride((44.0, 30.0), sign=way("stop", (300.0, 0.0), (0.0, 0.0)), track_deg=track_deg)
+    assert (found.why != "no sign ahead") is is_ahead
 
 
 @pytest.mark.parametrize(
@@ -133,6 +177,14 @@ def test_a_way_in_is_as_long_as_its_legs() -> None:
     aslant = way("stop", (-300.0, 60.0), (-200.0, 60.0), (-100.0, 0.0), (0.0, 0.0))
     found = ride((-250.0, 45.0), sign=aslant, north_ft=60.0)
     assert found[0].away_ft == pytest.approx(266.6, abs=0.5)
+
+
+def test_a_way_in_ends_where_it_begins_and_turns_at_its_bends() -> None:
+    # 60 ft before its first corner, and 60 ft straight on past a bend: 35 ft is beside it.
+    (before,) = ride((-360.0, 55.0))
+    bend = way("stop", (-100.0, -200.0), (-100.0, 0.0), (0.0, 0.0))
+    (past,) = ride((-100.0, 40.0), sign=bend, north_ft=60.0, track_deg=45.0)
+    assert [before.why, past.why] == ["no sign ahead"] * 2
 
 
 def test_a_corner_that_stands_twice_ends_no_way_in() -> None:
@@ -160,12 +212,41 @@ def test_past_the_end_of_a_slanting_way_the_side_is_measured_square_to_it() -> N
     assert finding.verdict is OVER
 
 
-def test_a_sign_that_is_a_point_is_looked_for_from_as_far_as_one_with_a_way_in() -> None:
-    # 20 mph: 84.0 ft to stand, and the error of 40 ft
-    post = point("stop", HOME)
-    for feet, verdict in ((-125.0, Verdict.COMPLIANT), (-123.0, Verdict.APPROACHING)):
-        _, found = along([(feet, 20.0)], post, error_ft=40.0)
+@pytest.mark.parametrize(("error_ft", "feet"), [(5.0, 496.8), (40.0, 531.8)])
+def test_a_sign_that_is_a_point_is_looked_for_from_as_far_as_one_with_a_way_in(
+    error_ft: float, feet: float
+) -> None:
+    # 60 mph is 26.82 m/s: 109.67 m to brake and 40.23 m to react, 491.8 ft, and the error
+    for off_ft, verdict in ((1.0, Verdict.COMPLIANT), (-1.0, Verdict.APPROACHING)):
+        _, found = along([(-feet - off_ft, 60.0)], point("stop", HOME), error_ft=error_ft)
         assert found[0].verdict is verdict
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0], ids=["north", "south"])
+def test_a_sign_that_is_a_point_counts_within_30_ft_and_the_error_to_each_side(
+    side: float,
+) -> None:
+    for aside_ft, is_ahead in ((34.5, True), (35.5, False)):
+        (found,) = ride((-30.0, 30.0), sign=point("stop", HOME), north_ft=side * aside_ft)
+        assert (found.why != "no sign ahead") is is_ahead
+
+
+@pytest.mark.parametrize("track_deg", [0.0, 90.0, 270.0])
+def test_a_way_in_without_length_is_a_point(track_deg: float) -> None:
+    east_ft = {0.0: 0.0, 90.0: -44.0, 270.0: 44.0}[track_deg]
+    north_ft = -44.0 if track_deg == 0.0 else 0.0
+    dot = way("stop", (0.0, 0.0), (0.0, 0.0))
+    (found,) = ride((east_ft, 30.0), sign=dot, north_ft=north_ft, track_deg=track_deg)
+    assert found.verdict is Verdict.APPROACHING
+
+
+def test_a_short_way_in_and_one_that_is_a_loop_lead_where_they_lead() -> None:
+    short = way("stop", (-10.0, 0.0), (0.0, 0.0))
+    loop = way("stop", (0.0, 0.0), (-10.0, 5.0), (-10.0, -5.0), (0.0, 0.0))
+    for sign in (short, loop):
+        for track_deg, is_ahead in ((90.0, True), (270.0, False)):
+            (found,) = ride((-5.0, 30.0), sign=sign, track_deg=track_deg)
+            assert (found.why != "no sign ahead") is is_ahead
 
 
 def test_a_stop_100_ft_before_a_sign_that_is_a_point_is_one_at_it() -> None:

@@ -130,7 +130,7 @@ class StopSign:
             after = _remember(before, after, sign, fix)
             is_stop = sign.feature.kind in clause.signs.stop
             if sign.left_m < -fix.error_m:
-                if is_stop and (missed := self._passed(after, sign, fix, clause)) is not None:
+                if is_stop and (missed := self._passed(after, sign, now, clause)) is not None:
                     told, until_s = missed, now.at_s + TOLD_S
                 after = Approach(here, now.fix_at_s, fix.speed_mps)
         if told is not None and now.at_s < until_s:
@@ -204,14 +204,20 @@ class StopSign:
         braking_m = speed_mps**2 / (2 * self.choices.brake_mps2)
         return braking_m + speed_mps * self.choices.reaction_s
 
-    def _passed(self, after: Approach, sign: _Sign, fix: Fix, clause: Clause) -> Finding | None:
+    def _passed(
+        self, after: Approach, sign: _Sign, now: Snapshot, clause: Clause
+    ) -> Finding | None:
         """The finding on a stop sign that lies behind, None where the sled has stood."""
         assert clause.signs is not None
         if after.stood_s >= self.choices.stop_s:
             return None
+        fix = now.fix
+        assert isinstance(fix, Fix)  # _idle
         slowest_mph, error_mph = mph(after.slowest_mps), mph(fix.error_mps)
+        is_dated = clause.season is None or now.local is not None
         is_sure = (
-            sign.faces
+            is_dated
+            and sign.faces
             and not sign.feature.is_possible
             and slowest_mph > MOVING_MPH + error_mph + ROUNDING
             and sign.aside_m + fix.error_m <= metres(clause.signs.within_ft)
@@ -219,6 +225,8 @@ class StopSign:
         why = f"stop sign passed at {slowest_mph:.0f} mph"
         if not sign.faces:
             why += ", if it faces this way"
+        elif not is_dated:
+            why += ", if it is the season"
         elif not is_sure:
             why += f", give or take {error_mph:.1f} mph and {ft(fix.error_m):.0f} ft"
         return Finding(
@@ -320,7 +328,7 @@ def _approached(
     plane = Plane(part[-1][1], part[-1][0])
     x, y = plane.xy(fix.lat_deg, fix.lon_deg)
     corners = [plane.xy(lat, lon) for lon, lat in part]
-    faces = len(corners) > 1
+    faces = any(math.hypot(*one) > 0.0 for one in corners)
     if not faces:
         if fix.track_deg is None:
             return None if before.sign != f"{feature.kind}:{feature.id}" else _still(feature, x, y)
@@ -353,8 +361,9 @@ def _behind(track_deg: float) -> tuple[float, float]:
 
 def _heading(corners: list[tuple[float, float]]) -> tuple[float, float]:
     """The direction of the last metres of a way in, east and north, of length 1."""
-    x, y = next((c for c in reversed(corners) if math.hypot(*c) >= _LEG_M), corners[0])
-    length_m = math.hypot(x, y) or 1.0
+    furthest = max(corners, key=lambda one: math.hypot(*one))
+    x, y = next((one for one in reversed(corners) if math.hypot(*one) >= _LEG_M), furthest)
+    length_m = math.hypot(x, y)
     return -x / length_m, -y / length_m
 
 
