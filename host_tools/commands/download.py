@@ -24,7 +24,7 @@ from host_tools.journals.archive import Wanted
 from host_tools.port.contact import POLL_S, Contact
 from host_tools.port.fetching import Download, Result, Watcher
 from host_tools.port.messages import Identity
-from host_tools.port.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.port.reaching import Reach, Said, reaches
 from host_tools.port.sled import RefusedError, Sled
 
 ARCHIVE = Path("rides")
@@ -34,11 +34,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command()
+@reaches
 def download(
-    port: Port = None,
-    udp: Udp = None,
+    reach: Reach,
     into: Annotated[Path, typer.Option(file_okay=False, help="The archive.")] = ARCHIVE,
-    baud: Baud = 115_200,
     wait: Annotated[
         float, typer.Option(min=0, help="Wait so many seconds for a cable that was pulled.")
     ] = 30.0,
@@ -46,7 +45,6 @@ def download(
         bool,
         typer.Option("--enroll", help="Enrol this computer, so that later it needs no button."),
     ] = False,
-    key: KeyFile = None,
 ) -> None:
     """Downloads what is new of a unit's journal, over a cable or UDP.
 
@@ -59,11 +57,10 @@ def download(
     Every segment's SHA-256 is checked. A unit that shows less than the archive has seen, or another
     key, is refused. The unit's own data stays as it is.
     """
-    way = way_of(port, udp, baud)
-    path = key or key_path()
-    host_key = HostKey.load(path)
+    way = reach.way
+    host_key = HostKey.load(reach.key_path)
     if enroll and host_key is None:
-        host_key = HostKey.make(path)
+        host_key = HostKey.make(reach.key_path)
     clock = Clock()
     console = Console(stderr=True, highlight=False)
     watcher = Shown(console)

@@ -27,7 +27,7 @@ from host_tools.port.bringing import Brought, bring
 from host_tools.port.contact import Contact
 from host_tools.port.forgetting import ForgetError, Named, named_of, not_kept
 from host_tools.port.forgetting import forget as forget_on
-from host_tools.port.reaching import Baud, KeyFile, Port, Said, Udp, key_path, way_of
+from host_tools.port.reaching import Reach, Said, reaches
 from host_tools.port.sled import Sled
 
 AT_NEXT_START = "The unit takes it at its next start: sledwarden service restart"
@@ -47,20 +47,18 @@ def service() -> None:
 
 
 @app.command()
+@reaches
 def upload(
+    reach: Reach,
     files: Annotated[
         list[Path], typer.Argument(help="Zone packs (.gpkg), law packs, a configuration (.toml).")
     ],
     name: Annotated[
         str, typer.Option("--as", help="The name on the unit, where it is another; of one file.")
     ] = "",
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
     wait: Annotated[
         float, typer.Option(min=0, help="Wait so many seconds for a cable that was pulled.")
     ] = 30.0,
-    key: KeyFile = None,
 ) -> None:
     """Brings files to a unit, which checks them and puts them in use at its next start.
 
@@ -74,7 +72,7 @@ def upload(
         raise UsageError("--as", f"{name}: names one file, and {len(files)} were given.")
     brought = [Brought.of(path, name) for path in files]
     console = Console(stderr=True, highlight=False)
-    with _contact(port, udp, baud, key, wait, console) as contact, _bar(console) as bar:
+    with _contact(reach, wait, console) as contact, _bar(console) as bar:
         for one in brought:
             task = bar.add_task(one.name, total=one.size_bytes)
             put = bring(contact, one, _shown(bar, task))
@@ -85,18 +83,16 @@ def upload(
 
 
 @app.command()
+@reaches
 def files(
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
+    reach: Reach,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
 ) -> None:
     """Lists the files of a unit that may be replaced, and what was sent and is not in use.
 
     For example: [bold]sledwarden service files --json[/bold]
     """
-    with _sled(port, udp, baud, key) as sled:
+    with _sled(reach) as sled:
         found = sled.files()
     rows = [
         *({"name": one.name, "bytes": one.len, "in_use": True, "before": one.before}
@@ -115,34 +111,30 @@ def files(
 
 
 @app.command()
+@reaches
 def undo(
+    reach: Reach,
     name: Annotated[str, typer.Argument(help="The file, as `sledwarden service files` names it.")],
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
 ) -> None:
     """Puts back what a file of a unit was before; a second time, what it is now.
 
     For example: [bold]sledwarden service undo sledwarden.toml[/bold]
     """
-    with _sled(port, udp, baud, key) as sled:
+    with _sled(reach) as sled:
         put = sled.undo(name)
     typer.echo(f"{name}: put back as it was before, {put.path}.")
     typer.echo(AT_NEXT_START)
 
 
 @app.command()
+@reaches
 def setting(
+    reach: Reach,
     name: Annotated[str, typer.Argument(help="SECTION.KEY, or a section.")],
     value: Annotated[str | None, typer.Argument(help="A TOML value to set.")] = None,
     unset: Annotated[
         bool, typer.Option("--unset", help="Take it out: its default holds again.")
     ] = False,
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Shows a setting of a unit, or changes it in its configuration.
@@ -154,7 +146,7 @@ def setting(
     if unset and value is not None:
         raise UsageError("--unset", f"takes {name} out, and a value was given.")
     is_change = unset or value is not None
-    with _sled(port, udp, baud, key) as sled:
+    with _sled(reach) as sled:
         if is_change:
             sled.set_setting(name, value)
         told = sled.setting(name) if not unset else ""
@@ -167,11 +159,9 @@ def setting(
 
 
 @app.command()
+@reaches
 def key(
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
+    reach: Reach,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Tells the public key that seals a unit's journal, and has its glass show it for a minute.
@@ -182,7 +172,7 @@ def key(
     For example: [bold]sledwarden service key --port /dev/ttyACM0[/bold]
     """
     console = Console(stderr=True, highlight=False)
-    with _contact(port, udp, baud, key, 0.0, console) as contact:
+    with _contact(reach, 0.0, console) as contact:
         contact.patiently(lambda sled: sled.show_key())
         who = contact.identity
     told = {"unit": who.unit, "key": who.key.hex(), "fingerprint": who.fingerprint}
@@ -196,7 +186,9 @@ def key(
 
 
 @app.command()
+@reaches
 def forget(
+    reach: Reach,
     place: Annotated[
         str, typer.Argument(metavar="BOOT[/SEGMENT]", help="A boot, like 17; a segment, like 17/2.")
     ],
@@ -207,10 +199,6 @@ def forget(
         bool, typer.Option("--even-so", help="Also what the archive has not: it is lost then.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
 ) -> None:
     """Deletes a boot of a unit's journal, or one segment of it, as its owner may.
 
@@ -221,7 +209,7 @@ def forget(
     """
     named = Named.of(place)
     console = Console(stderr=True, highlight=False)
-    with _contact(port, udp, baud, key, 30.0, console) as contact:
+    with _contact(reach, 30.0, console) as contact:
         wanted, growing = named_of(contact, named)
         unit = contact.identity.unit
         for name in growing:
@@ -247,36 +235,32 @@ def forget(
 
 
 @app.command()
+@reaches
 def restart(
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
+    reach: Reach,
 ) -> None:
     """Has a unit's daemon start anew, with what was put in use; only while the sled stands.
 
     For example: [bold]sledwarden service restart --port /dev/ttyACM0[/bold]
     """
-    with _sled(port, udp, baud, key) as sled:
+    with _sled(reach) as sled:
         sled.restart()
     typer.echo("The unit starts anew; the port is shut until its button is held again.")
 
 
 @app.command()
+@reaches
 def date(
+    reach: Reach,
     is_set: Annotated[
         bool, typer.Option("--set", help="Set the battery clock to this computer's date.")
     ] = False,
-    port: Port = None,
-    udp: Udp = None,
-    baud: Baud = 115_200,
-    key: KeyFile = None,
 ) -> None:
     """Shows the date of a unit, or sets its battery clock where the satellites give none.
 
     For example: [bold]sledwarden service date --set[/bold]
     """
-    with _sled(port, udp, baud, key) as sled:
+    with _sled(reach) as sled:
         if is_set:
             now = Clock().system_utc()
             sled.set_date(now)
@@ -286,11 +270,9 @@ def date(
 
 
 @contextmanager
-def _contact(
-    port: str | None, udp: str | None, baud: int, key: Path | None, wait_s: float, console: Console
-) -> Iterator[Contact]:
-    host_key = HostKey.load(key or key_path())
-    contact = Contact(way_of(port, udp, baud), host_key, wait_s, onlooker=Said(console))
+def _contact(reach: Reach, wait_s: float, console: Console) -> Iterator[Contact]:
+    host_key = HostKey.load(reach.key_path)
+    contact = Contact(reach.way, host_key, wait_s, onlooker=Said(console))
     try:
         contact.opened()
         yield contact
@@ -299,9 +281,9 @@ def _contact(
 
 
 @contextmanager
-def _sled(port: str | None, udp: str | None, baud: int, key: Path | None) -> Iterator[Sled]:
+def _sled(reach: Reach) -> Iterator[Sled]:
     console = Console(stderr=True, highlight=False)
-    with _contact(port, udp, baud, key, 0.0, console) as contact:
+    with _contact(reach, 0.0, console) as contact:
         yield contact.patiently(lambda sled: sled)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,18 +17,58 @@ from host_tools.port.contact import Onlooker
 from host_tools.port.messages import Session
 from host_tools.port.sled import UDP_PORT, LostError, Way, ports
 
-Port = Annotated[
-    str | None, typer.Option(help="The serial port of the unit, like /dev/ttyACM0 or COM3.")
-]
-Udp = Annotated[
-    str | None, typer.Option(metavar="HOST[:PORT]", help="The unit's address, for UDP.")
-]
-Baud = Annotated[
-    int, typer.Option(min=1200, help="Bits a second on a serial line; USB has no such pace.")
-]
-KeyFile = Annotated[
-    Path | None, typer.Option(dir_okay=False, help="This computer's key; made by --enroll.")
-]
+
+def _options(
+    port: Annotated[
+        str | None, typer.Option(help="The serial port of the unit, like /dev/ttyACM0 or COM3.")
+    ] = None,
+    udp: Annotated[
+        str | None, typer.Option(metavar="HOST[:PORT]", help="The unit's address, for UDP.")
+    ] = None,
+    baud: Annotated[
+        int, typer.Option(min=1200, help="Bits a second on a serial line; USB has no such pace.")
+    ] = 115_200,
+    key: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="This computer's key; made by --enroll.")
+    ] = None,
+) -> Reach:
+    return Reach(port, udp, baud, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a command's options say of its way to a unit."""
+
+    port: str | None
+    udp: str | None
+    baud: int
+    key: Path | None
+
+    @property
+    def way(self) -> Way:
+        """The way that the options name, or the one unit on USB; raises UsageError for none."""
+        return way_of(self.port, self.udp, self.baud)
+
+    @property
+    def key_path(self) -> Path:
+        """Where this computer's key lies: the file that was named, or its own place."""
+        return self.key or Path(typer.get_app_dir("sledwarden")) / "host.key"
+
+
+def reaches(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of a unit's port in place of its parameter `reach`."""
+    ours = inspect.signature(_options, eval_str=True).parameters
+    taken = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        reach = _options(**{name: given.pop(name) for name in ours})
+        command(**given, reach=reach)
+
+    asked = [one for one in taken.parameters.values() if one.name != "reach"]
+    options = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*asked, *ours.values())]
+    run.__dict__["__signature__"] = taken.replace(parameters=options)
+    return run
 
 
 class Said(Onlooker):
@@ -52,11 +96,6 @@ class Said(Onlooker):
     def forget(self) -> None:
         """Lets the last words be said again."""
         self._said = ""
-
-
-def key_path() -> Path:
-    """Where this computer's key lies unless another file is named."""
-    return Path(typer.get_app_dir("sledwarden")) / "host.key"
 
 
 def way_of(port: str | None, udp: str | None, baud: int) -> Way:
