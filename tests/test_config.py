@@ -211,7 +211,7 @@ def test_a_panel_on_the_bus_takes_its_address_and_a_terminal_takes_none() -> Non
         ("[unit]\nid = 'x'\n[unit]\n",
          "line 3, column 6: cannot declare ('unit',) twice: must be TOML."),
         ("x = 2026-02-30", "line 1, column 5: invalid date or datetime: must be TOML."),
-        ("a = " + "[" * 9999, "is nested too deep: must be TOML."),
+        ("a = " + "[" * 9999, "can't be read: nested too deep: must be TOML."),
     ],
 )  # fmt: skip
 def test_bad_toml_is_told_with_its_line_and_column(text: str, fault: str) -> None:

@@ -179,7 +179,16 @@ def test_the_date_is_set_only_where_a_battery_clock_wants_it(rig: Rig) -> None:
     assert told()["rsn"] == "the date is the satellites': it is not to be set."
 
 
-@pytest.mark.parametrize("text", ["yesterday", "1999-12-31T23:59:59", "2026-13-01T00:00:00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yesterday",
+        "1999-12-31T23:59:59",
+        "2026-13-01T00:00:00",
+        "0001-01-01T00:00:00+23:59",  # before the first year of any calendar here
+        "9999-12-31T23:59:59-23:59",
+    ],
+)
 def test_a_date_that_is_none_is_refused(rig: Rig, text: str) -> None:
     rig.rider.parts = (PartSeen("rtc"),)
     rig.rider.push()

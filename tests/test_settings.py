@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from firmware.config.reading import load
-from firmware.errors import ConfigError
+from firmware.errors import ConfigError, SledwardenError
 from firmware.link.intake import Intake, IntakeError
 from firmware.link.settings import Settings
 
@@ -127,6 +127,32 @@ def test_a_name_that_is_none_is_refused(settings: Settings, name: str) -> None:
     with pytest.raises((IntakeError, ConfigError)):
         settings.write("a", name, "1")
     assert not settings.save("a")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[" * 1900,
+        "[" * 900 + "]" * 900,
+        "{a=" * 480 + "1" + "}" * 480,
+        "{" + "a." * 900 + "a=1}",
+        "9" * 1900,
+        "0x" + "f" * 1900,
+        "inf",
+        "9999-12-31T23:59:59.999999-23:59",
+    ],
+)
+def test_a_value_that_is_deep_or_long_is_refused_at_once(settings: Settings, value: str) -> None:
+    with pytest.raises(SledwardenError):
+        settings.write("a", "gps.baud", value)
+    assert settings.read("a", "gps.baud") == "9600"
+
+
+@pytest.mark.parametrize("name", ["a." * 1000 + "a", "gps." + "a." * 32 + "baud"])
+def test_a_name_that_is_deep_is_refused_at_once(settings: Settings, name: str) -> None:
+    for change in (lambda: settings.write("a", name, "1"), lambda: settings.delete("a", name)):
+        with pytest.raises(IntakeError, match=r"is no setting: must be SECTION\.KEY"):
+            change()
 
 
 def test_what_was_changed_meanwhile_is_not_written_over(settings: Settings) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from msgspec import convert
 
+from firmware import toml_text
 from firmware.config.faults import check_agreement, check_keys
 from firmware.config.schema import Config
 from firmware.errors import ConfigError
@@ -46,10 +46,8 @@ def _fault(where: str, what: str) -> ConfigError:
 def parse(text: str, where: str) -> Config:
     """The configuration in a text; `where` begins each line of the error."""
     try:
-        document = tomllib.loads(text)
-    except RecursionError:
-        raise ConfigError(where, ["is nested too deep: must be TOML."], ADVICE) from None
-    except ValueError as fault:  # TOMLDecodeError, and int() of a number of 5,000 digits
+        document = toml_text.read(text)
+    except ValueError as fault:
         raise ConfigError(where, [_toml_fault(str(fault), text)], ADVICE) from None
     faults, accepted = check_keys(Config, document)
     faults += check_agreement(accepted)

@@ -91,7 +91,13 @@ class Service:
         return {
             "staged": [{"name": name, "len": size} for name, size in intake.staged],
             "installed": [
-                {"name": one.name, "len": one.size_bytes, "before": one.has_before}
+                {
+                    "name": one.name,
+                    "len": one.size_bytes,
+                    "before": one.has_before,
+                    "named": one.is_named,
+                    "path": str(one.path),
+                }
                 for one in intake.installed()
             ],
         }
@@ -159,14 +165,14 @@ class Service:
         """Sets the battery clock; the satellites' date needs nobody's help."""
         try:
             utc = datetime.fromisoformat(taken(body, _Date).datetime)
-        except ValueError as fault:
+            utc = utc.replace(tzinfo=UTC) if utc.tzinfo is None else utc.astimezone(UTC)
+        except (ValueError, OverflowError) as fault:  # before the year 1, or after 9999
             raise Refusal(MGMT_ERR.EINVAL, f"datetime: {fault}.") from fault
         state = self._door.state
         if state is not None and state.utc_source == "gps":
             raise Refusal(MGMT_ERR.EBADSTATE, "the date is the satellites': it is not to be set.")
         if state is None or all(part.channel != "rtc" for part in state.parts):
             raise Refusal(MGMT_ERR.ENOTSUP, "no battery clock is fitted that could be set.")
-        utc = utc.replace(tzinfo=UTC) if utc.tzinfo is None else utc.astimezone(UTC)
         if not 2000 <= utc.year <= 2099:
             raise Refusal(MGMT_ERR.EINVAL, f"datetime = {utc:%Y-%m-%d}: must be 2000 to 2099.")
         self._door.tell(client, f"the date was set to {utc:%Y-%m-%dT%H:%M:%SZ}")

@@ -7,7 +7,6 @@ with the comments of the file kept. A value is TOML: 115200, "wi", ["wi"], true.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import date, time
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from firmware import toml_text
 from firmware.config import reading
 from firmware.config.schema import Config
 from firmware.files import CONFIG_BYTES, whole
@@ -60,7 +60,7 @@ class Settings:
     def write(self, who: str, name: str, value: str) -> None:
         """Changes a setting in this client's draft; raises SledwardenError where it may not be."""
         try:
-            given = tomllib.loads(f"value = {value}")
+            given = toml_text.read(f"value = {value}")
         except ValueError as fault:
             raise IntakeError(
                 name, f"= {value[:80]}: must be a value of TOML.", 'Like 115200, "wi" or true.'
@@ -115,7 +115,8 @@ class Settings:
 
         draft = self._draft(who)
         *sections, key = name.split(".")
-        if not sections or not all(part.isidentifier() for part in (*sections, key)):
+        is_short = len(sections) < toml_text.MOST_PARTS
+        if not sections or not is_short or not all(map(str.isidentifier, (*sections, key))):
             raise IntakeError(name[:80], "is no setting: must be SECTION.KEY, like gps.baud.")
         try:
             document = tomlkit.parse(draft.text)
