@@ -209,9 +209,11 @@ def test_a_zone_pack_that_is_none_is_refused(intake: Intake) -> None:
 def test_the_files_in_use_are_listed(intake: Intake) -> None:
     bring(intake, f"{STAGING}wi2027.toml", LAW.read_bytes())
     bring(intake, f"{STAGING}wi2027.toml", LAW.read_bytes() + b"\n")
-    assert [(one.name, one.size_bytes, one.has_before) for one in intake.installed()] == [
-        ("sledwarden.toml", len(CONFIG), False),
-        ("wi2027.toml", LAW.stat().st_size + 1, True),
+    assert [
+        (one.name, one.size_bytes, one.has_before, one.is_named) for one in intake.installed()
+    ] == [
+        ("sledwarden.toml", len(CONFIG), False, True),
+        ("wi2027.toml", LAW.stat().st_size + 1, True, False),
     ]
 
 

@@ -78,7 +78,15 @@ def test_a_file_is_sent_looked_at_and_put_in_use(rig: Rig, config: Path) -> None
     rig.wait(lambda: any(SHA256.hex() in note for note in rig.rider.notes))
     assert ask(rig, ours(Command.INSTALL)) == {
         "staged": [],
-        "installed": [{"name": "sledwarden.toml", "len": len(NEW), "before": True}],
+        "installed": [
+            {
+                "name": "sledwarden.toml",
+                "len": len(NEW),
+                "before": True,
+                "named": True,
+                "path": str(config),
+            }
+        ],
     }
     assert ask(rig, ours(Command.UNDO, {"name": "sledwarden.toml"}, op=2)) == {"path": str(config)}
     assert config.read_text() == CONFIG
@@ -228,7 +236,7 @@ def test_upload_brings_a_configuration_and_says_what_is_next(
     done = run(rig, "upload", given)
     assert done.exit_code == 0, done.output
     assert done.stdout == (
-        f"sledwarden.toml: in use as {config} ({len(NEW)} bytes).\n"
+        f"sledwarden.toml: put as {config} ({len(NEW)} bytes).\n"
         "The unit takes it at its next start: sledwarden service restart\n"
     )
     assert config.read_bytes() == NEW
@@ -281,6 +289,28 @@ def test_files_and_settings_are_listed_as_json_too(rig: Rig) -> None:
     assert "sledwarden.toml" in run(rig, "files").stdout
     done = run(rig, "setting", "gps.port", "--json")
     assert json.loads(done.stdout) == {"name": "gps.port", "value": '"/dev/x"', "changed": False}
+
+
+def test_a_pack_that_the_configuration_does_not_name_is_not_listed_as_in_use(
+    rig: Rig, config: Path, tmp_path: Path
+) -> None:
+    given = tmp_path / "wi9.toml"
+    shutil.copy(Path(__file__).parent.parent / "firmware" / "laws" / "wi.toml", given)
+    put = tmp_path / "laws" / "wi9.toml"
+    todo = f'add "{put}"'
+    assert f"wi9.toml: put as {put} " in run(rig, "upload", given).stdout
+    rows = json.loads(run(rig, "files", "--json").stdout)
+    assert [(one["name"], one["in_use"]) for one in rows] == [
+        ("sledwarden.toml", True), ("wi9.toml", False),
+    ]  # fmt: skip
+    told = " ".join(run(rig, "files").stdout.split())
+    assert f"wi9.toml: [unit] law does not name it: {todo} to it." in told
+    config.write_text(CONFIG.replace('["wi"]', f'["wi", "{put.parent}/../laws/wi9.toml"]'))
+    rows = json.loads(run(rig, "files", "--json").stdout)
+    assert [one["in_use"] for one in rows] == [True, True]
+    config.write_text("torn")
+    rows = json.loads(run(rig, "files", "--json").stdout)
+    assert [one["in_use"] for one in rows] == [True, False]
 
 
 def test_a_setting_is_changed_and_taken_out(rig: Rig, config: Path) -> None:

@@ -45,12 +45,13 @@ class IntakeError(SledwardenError):
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A file that is in use, and whether there is one step back."""
+    """A file that was put: whether the configuration names it, and whether there is a step back."""
 
     name: str
     path: Path
     size_bytes: int
     has_before: bool
+    is_named: bool
 
 
 class Intake:
@@ -157,14 +158,20 @@ class Intake:
         return place
 
     def installed(self) -> Iterator[Installed]:
-        """The files in use that may be replaced."""
+        """The files that may be replaced: the configuration, and the packs that were put."""
+        try:
+            in_use = reading.load(self.config_path)
+        except SledwardenError:
+            in_use = None  # then no daemon starts, and no pack is in use
         for path in [
             self.config_path,
             *sorted(self._folder("zones")),
             *sorted(self._folder("laws")),
         ]:
             if path.is_file():
-                yield Installed(path.name, path, path.stat().st_size, _before(path).is_file())
+                is_named = path == self.config_path or (in_use is not None and _names(in_use, path))
+                size = path.stat().st_size
+                yield Installed(path.name, path, size, _before(path).is_file(), is_named)
 
     # Where a file belongs, and whether it may go there.
 
@@ -196,11 +203,10 @@ class Intake:
         self._would_start(place, path)
         if place == self.config_path:
             return place, list(_notes(reading.load(path)))
-        in_use = reading.load(self.config_path)
-        named = in_use.zones.packs if path.suffix == ".gpkg" else in_use.unit.law
+        if _names(reading.load(self.config_path), place):
+            return place, []
         key = "[zones] packs" if path.suffix == ".gpkg" else "[unit] law"
-        is_named = str(place) in named
-        return place, [] if is_named else [f'{key} does not name it yet: add "{place}".']
+        return place, [f'{key} does not name it yet: add "{place}".']
 
     def _would_start(self, place: Path, path: Path) -> None:
         """Raises SledwardenError, naming the file as it is known, where the daemon would refuse."""
@@ -253,6 +259,13 @@ class Intake:
 
 def _most(name: str) -> int:
     return PACK_BYTES if name.endswith(".gpkg") else CONFIG_BYTES
+
+
+def _names(config: Config, place: Path) -> bool:
+    """Whether a configuration names the pack that lies there."""
+    law = config.unit.law if isinstance(config.unit.law, tuple) else ()
+    named = config.zones.packs if place.suffix == ".gpkg" else law
+    return any(Path(one).resolve() == place.resolve() for one in named)
 
 
 def _notes(checked: Config) -> Iterator[str]:

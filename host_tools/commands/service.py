@@ -76,7 +76,7 @@ def upload(
         for one in brought:
             task = bar.add_task(one.name, total=one.size_bytes)
             put = bring(contact, one, _shown(bar, task))
-            typer.echo(f"{one.name}: in use as {put.path} ({one.size_bytes:,} bytes).")
+            typer.echo(f"{one.name}: put as {put.path} ({one.size_bytes:,} bytes).")
             for note in put.notes:
                 typer.echo(f"  {note}")
     typer.echo(AT_NEXT_START)
@@ -88,14 +88,16 @@ def files(
     reach: Reach,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
 ) -> None:
-    """Lists the files of a unit that may be replaced, and what was sent and is not in use.
+    """Lists the files of a unit that may be replaced, and what was sent and was never put.
+
+    A pack is in use where the unit's configuration names it.
 
     For example: [bold]sledwarden service files --json[/bold]
     """
     with _sled(reach) as sled:
         found = sled.files()
     rows = [
-        *({"name": one.name, "bytes": one.len, "in_use": True, "before": one.before}
+        *({"name": one.name, "bytes": one.len, "in_use": one.named, "before": one.before}
           for one in found.installed),
         *({"name": one.name, "bytes": one.len, "in_use": False, "before": False}
           for one in found.staged),
@@ -105,9 +107,15 @@ def files(
         return
     table = Table("file", "bytes", "in use", "one step back")
     for row in rows:
-        marks = ("yes" if row["in_use"] else "sent", "yes" if row["before"] else "")
+        marks = ("yes" if row["in_use"] else "no", "yes" if row["before"] else "")
         table.add_row(str(row["name"]), f"{row['bytes']:,}", *marks)
     Console(highlight=False).print(table)
+    for put in found.installed:
+        if not put.named:
+            key = "[zones] packs" if put.name.endswith(".gpkg") else "[unit] law"
+            typer.echo(f'{put.name}: {key} does not name it: add "{put.path}" to it.')
+    for sent in found.staged:
+        typer.echo(f"{sent.name}: was sent and not put in use: send it again to go on.")
 
 
 @app.command()

@@ -18,7 +18,7 @@ Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 class Identity(Struct, frozen=True):
     """Who a unit says that it is; `key` is the public key that seals its journal."""
 
-    unit: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$")]
+    unit: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,31}\\Z")]
     key: bytes = b""
     fingerprint: str = ""
     software: str = ""
@@ -40,17 +40,17 @@ class Segment(Struct, frozen=True):
     """A segment as the unit's index names it; `sha256` is there for most that are closed. Of one
     that was damaged, so many bytes that no power cut explains are `torn`, in a file beside it."""
 
-    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap(\.zst(\.age)?)?$")]
+    name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap(\.zst(\.age)?)?\Z")]
     bytes: Count
     closed: bool
-    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?\\Z")] = ""
     torn: Count = 0
 
 
 class Boot(Struct, frozen=True):
     """A boot's folder and its segments, oldest first."""
 
-    name: Annotated[str, Meta(pattern="^[0-9]{6,9}-[0-9a-f]{8}$")]
+    name: Annotated[str, Meta(pattern="^[0-9]{6,9}-[0-9a-f]{8}\\Z")]
     segments: tuple[Segment, ...]
 
 
@@ -66,7 +66,7 @@ class Index(Struct, frozen=True):
     format: int
     unit: str
     boots: tuple[Boot, ...]
-    public_key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    public_key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?\\Z")] = ""
     ledger: LedgerNow | None = None
 
 
@@ -118,11 +118,16 @@ class Staged(Struct, frozen=True):
 
 
 class InUse(Struct, frozen=True):
-    """A file in use; `before` where there is one step back."""
+    """A file that was put; `before` where there is one step back.
+
+    It is in use if the configuration names it; `path` is the name that it goes by there.
+    """
 
     name: str
     len: Count
     before: bool
+    named: bool = True
+    path: str = ""
 
 
 class Files(Struct, frozen=True):
