@@ -64,6 +64,12 @@ def test_the_word_of_a_state_brings_the_packs_that_go_with_it(tmp_path: Path) ->
     assert [one.id for one in law.load_all(["wi"])] == ["wi", "wi_act311", "wi_trans305"]
 
 
+def test_auto_is_every_pack_that_is_here_and_leaves_the_others_that_are_named() -> None:
+    here = tuple(sorted(path.stem for path in law.FOLDER.glob("*.toml")))
+    assert law.words_of(law.AUTO) == here
+    assert law.words_of([law.AUTO, "mine.toml"]) == (*here, "mine.toml")
+
+
 # What a unit reads of it.
 
 
@@ -358,6 +364,19 @@ def test_the_modes_that_a_law_speaks_of_are_those_that_can_be_set() -> None:
             "line 18: [350.10(1)(gm)] in_force_to = 2025-12-31: must not be before "
             "in_force_from = 2026-01-01.",
             id="in force for no day",
+        ),
+        pytest.param(
+            'jurisdiction = "US-WI"\n',
+            'jurisdiction = "US-WI"\nin_force = 2026-01-01\n',
+            "line 5: in_force: there is no such key.",
+            id="unknown head",
+        ),
+        pytest.param(
+            'jurisdiction = "US-WI"\n',
+            'jurisdiction = "US-WI"\n'
+            'unverified = [{ title = "a", said = "b", why = "c", by = "d" }]\n',
+            "line 5: unverified[0]: object contains unknown field `by`.",
+            id="unknown key of what was not verified",
         ),
         pytest.param(
             'jurisdiction = "US-WI"\n',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+import msgspec
 import pytest
 from test_law import PACK, WHERE
 
@@ -81,3 +82,20 @@ def test_a_season_of_one_day_is_that_day_of_each_year() -> None:
     season = Season("01-15", "01-15")
     days = [date(2026, 1, 14), date(2026, 1, 15), date(2026, 1, 16), date(2027, 1, 15)]
     assert [season.holds(day) for day in days] == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("keys", "has_hours"),
+    [
+        ({}, False),
+        ({"when": "darkness"}, False),
+        ({"when": "clock"}, True),
+        ({"season": Season("12-01", "03-31")}, True),
+        ({"entry": Entry(("closed",))}, True),  # a zone may be closed on some days alone
+    ],
+)
+def test_a_clause_by_hours_or_days_needs_the_time_of_day(
+    keys: dict[str, object], has_hours: bool
+) -> None:
+    clause = law.parse((HEAD + CLAUSE).encode(), WHERE).clause[0]
+    assert msgspec.structs.replace(clause, **keys).has_hours is has_hours

@@ -286,8 +286,10 @@ def test_between_two_parallel_roads_of_which_one_is_barred_nobody_can_tell() -> 
 
 
 def test_two_roads_that_are_both_barred_are_a_violation_all_the_same() -> None:
-    roads = (road("Highway 51", 0.0, **STATE), road("Highway 17", 25.0, **STATE))
-    assert judge("authorized", *roads).verdict is OVER
+    # Surely on the one, by the other's edge: 12 m wide, 24.7 ft to each side with the error.
+    roads = (road("Highway 51", 0.0, **STATE), road("Highway 17", 24.0, **STATE))
+    found = judge("authorized", *roads)
+    assert (found.verdict, found.why) == (OVER, "Highway 51 is posted at 55, over 35 mph")
 
 
 def test_a_road_that_the_course_crosses_is_not_the_one_that_is_driven() -> None:

@@ -128,9 +128,8 @@ class RoadNetwork:
             if is_along and set(driven) == {kind}:
                 continue  # on that highway itself, which other paragraphs allow or bar
             if one.distance_m <= CROSSING_M + fix.error_m:
-                if answer.say is not Say.BROKEN or not is_moving:
-                    return _said(clause, answer, CROSSING, is_sure=False)
-                is_sure = one.distance_m + fix.error_m <= CROSSING_M and not is_along
+                is_in = one.distance_m + fix.error_m <= CROSSING_M
+                is_sure = is_moving and is_in and not is_along
                 return _said(clause, answer, CROSSING, is_sure=is_sure)
             if answer.say is Say.BROKEN and _is_ahead(one, fix):
                 ahead = ahead or _approaching(clause, answer)
