@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from firmware.law import packs
 from host_tools import law_rows
 
 
@@ -77,9 +78,21 @@ def test_a_paragraph_tells_what_is_watched_and_what_that_needs() -> None:
         "needs GPS receiver [gps]; zone pack [zones]",
         "zones dwelling",
         "proven by dwelling_at_limit, dwelling_broken",
-        "text 000_2976922b8616f3d7.txt:67",
+        "text line 67 of the text that was read for 2026-11-30; as it stands today: "
+        "https://docs.legis.wisconsin.gov/document/statutes/350.01",
     ):
         assert words in told
+
+
+def test_a_paragraph_of_another_state_names_the_address_where_it_was_read() -> None:
+    told = "".join(law("Minn. R. 6100.5200").stdout.split())
+    assert told.endswith("texthttps://www.co.washington.mn.us/1089/MN-SS-86B106-and-61101900")
+
+
+def test_no_row_of_a_shipped_law_ends_with_a_text_that_no_reader_has() -> None:
+    for pack in packs.load_all("auto"):
+        for clause in pack.clause:
+            assert "://" in clause.source or pack.text_at, f"{pack.id}: {clause.citation}"
 
 
 def test_a_paragraph_is_looked_for_in_every_law_that_is_here() -> None:

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -71,13 +71,15 @@ class Unverified(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A pack: whose law it is, when it was checked against its text, and its clauses.
 
-    `unverified` lists what is said of that law elsewhere and what no rule here goes by.
+    `unverified` lists what is said of that law elsewhere and what no rule here goes by. `text_at`
+    is the address where the law's text can be read, for rows whose source is a file of a text.
     """
 
     id: str
     title: str
     jurisdiction: str
     checked_on: date
+    text_at: Annotated[str, msgspec.Meta(pattern=r"^https?://\S+\Z")] = ""
     clause: tuple[Clause, ...]
     unverified: tuple[Unverified, ...] = ()
 

@@ -126,7 +126,7 @@ def _tell(pack: Law, clause: Clause) -> None:
         ("needs", "; ".join(needs(clause))),
         ("zones", ", ".join(zones(clause))),
         ("proven by", ", ".join(drives_of(clause))),
-        ("text", clause.source),
+        ("text", _text(pack, clause)),
     ]
     for name, words in rows:
         if words:
@@ -146,6 +146,15 @@ def _questions(pack: Law, clause: Clause) -> list[str]:
         return []
     asked = checks.load(clause.applies_to, [pack.id], MODES)
     return [one.ask for row, ours in asked.rows if row.citation == clause.citation for one in ours]
+
+
+def _text(pack: Law, clause: Clause) -> str:
+    """Where a paragraph's own words stand."""
+    if "://" in clause.source:
+        return clause.source
+    _, _, line = clause.source.rpartition(":")
+    read = f"line {line} of the text that was read for {pack.checked_on}"
+    return f"{read}; as it stands today: {pack.text_at}" if pack.text_at else read
 
 
 def _in_force(clause: Clause) -> str:
