@@ -56,6 +56,9 @@ OTHER_VERDICTS = {
     "UNKNOWN": ("COMPLIANT", "UNSURE"),
 }
 
+INERT = ("frozen", "kw_only")
+"""What a struct is kept from, which changes no verdict."""
+
 OTHER_CALLS = {"min": "max", "max": "min", "all": "any", "any": "all"}
 
 
@@ -84,6 +87,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             continue
         both = zip(source.splitlines(), changed.splitlines(), strict=False)
         at, was, now = next((n, a.strip(), b.strip()) for n, (a, b) in enumerate(both, 1) if a != b)
+        if any(now == was.replace(f"{one}=True", f"{one}=False") for one in INERT):
+            continue
         yield Mutant(at, name, was, now, changed)
 
 

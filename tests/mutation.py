@@ -13,6 +13,7 @@ import argparse
 import ast
 import importlib.util
 import json
+import math
 import os
 import resource
 import sys
@@ -29,7 +30,7 @@ from mutants import Mutant, mutants
 ROOT = Path(__file__).resolve().parents[1]
 
 CPU_S = 8
-"""What a mutant may cost; one that never ends is killed."""
+"""What a mutant may cost beside the tests themselves; one that never ends is killed."""
 
 QUIET = ["-q", "-x", "-s", "-n", "0", "-p", "no:cacheprovider", "--timeout=0", "--tb=no"]
 
@@ -188,7 +189,8 @@ class Session:
             os.dup2(null, 2)
             used = resource.getrusage(resource.RUSAGE_SELF)
             spent = int(used.ru_utime + used.ru_stime)
-            resource.setrlimit(resource.RLIMIT_CPU, (spent + CPU_S, spent + CPU_S + 1))
+            most = spent + CPU_S + math.ceil(sum(self.cost_s.values()))
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
             try:
                 os._exit(1 if run() else 0)
             except BaseException:  # noqa: BLE001 -- whatever it dies of, a test has seen it
