@@ -425,6 +425,13 @@ def test_an_enrolled_host_enrols_no_other(enrolled: tuple[Rig, HostKey]) -> None
     assert told == {"rc": MGMT_ERR.EACCESSDENIED, "rsn": words}
 
 
+@pytest.mark.parametrize("name", ["desk\n", "desk\0", "", "d" * 65, "\x1b[2J", "b\u00fcro"])
+def test_a_host_s_name_is_one_short_line_of_plain_letters(opened: Rig, name: str) -> None:
+    body = {"key": b"k" * 32, "signature": b"s" * 64, "name": name}
+    told = ask(opened, ours(Command.HOST, body, op=2))
+    assert told["rc"] == MGMT_ERR.EINVAL
+
+
 def test_a_proof_of_another_form_is_refused(rig: Rig) -> None:
     for body in [{}, {"key": b"k" * 31, "signature": b"s" * 64},
                                   {"key": "k" * 32, "signature": b"s" * 64},

@@ -214,7 +214,7 @@ def test_the_key_and_a_deletion_are_asked_of_the_daemon(rig: Rig) -> None:
     rig.wait(lambda: any("a deletion of 17/2 was asked for" in one for one in rig.rider.notes))
 
 
-@pytest.mark.parametrize("place", ["", "0", "17/", "17/0", "../17", "17/2/3", "all"])
+@pytest.mark.parametrize("place", ["", "0", "17/", "17/0", "../17", "17/2/3", "all", "17\n"])
 def test_a_deletion_of_what_is_no_place_is_refused(rig: Rig, place: str) -> None:
     told = ask(rig, ours(Command.FORGET, {"place": place}, op=2))
     assert told["rc"] == MGMT_ERR.EINVAL

@@ -165,7 +165,16 @@ def test_a_unit_that_answers_something_else_is_given_up(
 
 
 @pytest.mark.parametrize(
-    "reply", [b"\xff", b"\x80", b"\xa0", cbor2.dumps({"off": -1, "len": 5, "raw": 0, "data": b""})]
+    "reply",
+    [
+        b"\xff",
+        b"\x80",
+        b"\xa0",
+        cbor2.dumps({"off": -1, "len": 5, "raw": 0, "data": b""}),
+        b"\xa1\x61d\xc5\x82\x1a\x3b\x9a\xca\x00\x03",  # 3 * 2 ** 1,000,000,000
+        b"\xa1\x61d" + b"\x81" * 1000,
+        b"\xa0\xa0",
+    ],
 )
 def test_an_answer_that_makes_no_sense_is_told(unit: FakeUnit, opened: Sled, reply: bytes) -> None:
     def answers(request: Request, _: bytes) -> list[bytes]:
@@ -179,12 +188,28 @@ def test_an_answer_that_makes_no_sense_is_told(unit: FakeUnit, opened: Sled, rep
 
 
 def test_noise_is_passed_over(unit: FakeUnit, opened: Sled) -> None:
-    unit.answers = lambda request, _: [b"", b"x", b"\x00" * 8, b"\xff" * 200, packed(request)]
+    def answers(request: Request, _: bytes) -> list[bytes]:
+        other = bytes([request.sequence ^ 128])  # else it would be an answer that makes no sense
+        noise = b"\x00" * 6 + other + b"\x00", b"\xff" * 6 + other + b"\xff" * 200
+        return [b"", b"x", *noise, packed(request)]
+
+    unit.answers = answers
     assert read(opened) == CONTENT
 
 
 @pytest.mark.parametrize(
-    "body", [{"unit": "../../etc"}, {"unit": ""}, {"unit": "a/b"}, {"unit": 5}, {"unit": "x" * 33}]
+    "body",
+    [
+        {"unit": "../../etc"},
+        {"unit": ""},
+        {"unit": "a/b"},
+        {"unit": 5},
+        {"unit": "x" * 33},
+        {"unit": "sled-7\n"},
+        {"unit": "sled-7\0"},
+        {"unit": ".."},
+        {"unit": "\x1b]0;sled-7\a"},
+    ],
 )
 def test_a_unit_s_name_is_no_path(unit: FakeUnit, opened: Sled, body: dict[str, Any]) -> None:
     unit.body = body
@@ -207,6 +232,14 @@ SEGMENT = '{"name": "000001.mcap", "bytes": 5, "closed": true}'
          f'[{SEGMENT.replace("000001.mcap", "../x.mcap")}]}}]}}', "its index can't be read"),
         (f'{{"format": 1, "unit": "x", "boots": [{{"name": "000001-00000000", "segments": '
          f'[{SEGMENT.replace("5", "-5")}]}}]}}', "its index can't be read"),
+        (f'{{"format": 1, "unit": "x", "boots": [{{"name": "000001-00000000", "segments": '
+         f'[{SEGMENT.replace("5", "9" * 12)}]}}]}}', "its index can't be read"),
+        (f'{{"format": 1, "unit": "x", "boots": [{{"name": "000001-00000000\\n", "segments": '
+         f'[{SEGMENT}]}}]}}', "its index can't be read"),
+        (f'{{"format": 1, "unit": "x", "boots": [{{"name": "000001-00000000", "segments": '
+         f'[{SEGMENT.replace(".mcap", ".mcap" + chr(92) + "n")}]}}]}}', "its index can't be read"),
+        ('{"format": 1, "unit": "x", "boots": [], "ledger": {"bytes": 999999999999}}',
+         "its index can't be read"),
         ("[" * 50_000, "its index can't be read"),
     ],
 )  # fmt: skip
@@ -220,6 +253,20 @@ def test_an_index_with_other_names_is_refused(
     unit.answers = answers
     with pytest.raises(RefusedError, match=what):
         opened.index()
+
+
+def test_an_index_without_an_end_is_given_up(
+    unit: FakeUnit, opened: Sled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sled, "MOST_INDEX_BYTES", 200_000)
+
+    def endless(request: Request, _: bytes) -> list[bytes]:
+        return [packed(request, bytes(request.body["off"] + request.body["len"]), len=1 << 50)]
+
+    unit.answers = endless
+    with pytest.raises(RefusedError, match="its index has no end: at most 200,000 bytes are read"):
+        opened.index()
+    assert max(unit.asked) < 1_000_000
 
 
 def test_a_refusal_without_words_gets_some(unit: FakeUnit, opened: Sled) -> None:

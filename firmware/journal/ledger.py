@@ -26,7 +26,7 @@ MOST_LINE_BYTES = 4096
 
 _SIGNED = re.compile(rb'(\{.*,"signature":")([0-9a-f]{128})("\})')
 
-_Hex32 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_Hex32 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}\\Z")]
 
 Whose = Literal["quota", "owner"]
 

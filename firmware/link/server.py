@@ -72,7 +72,7 @@ class _Proof(Struct):
 
 
 class _Host(_Proof):
-    name: Annotated[str, Meta(pattern="^[ -~]{1,64}$")]
+    name: Annotated[str, Meta(pattern="^[ -~]{1,64}\\Z")]
 
 
 class Server:

@@ -13,7 +13,7 @@ GROUP = 64
 INDEX = "/journal/index.json"
 INDEX_FORMAT = 1
 
-PLACE = "^[1-9][0-9]{0,8}(/[1-9][0-9]{0,5})?$"
+PLACE = "^[1-9][0-9]{0,8}(/[1-9][0-9]{0,5})?\\Z"
 """A boot by its number, or a segment of it by its own: 17, or 17/2."""
 
 REQUEST_BYTES = 2048

@@ -13,6 +13,11 @@ from smp.message import ReadRequest, WriteRequest
 from firmware.port.messages import GROUP, Command
 
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+Held = Annotated[int, Meta(ge=0, le=1 << 28)]
+"""Bytes of what is held in memory here; no reader of a journal takes a longer segment."""
+
+MOST_INDEX_BYTES = 1 << 26
+"""An index of half a million segments."""
 
 
 class Identity(Struct, frozen=True):
@@ -41,10 +46,10 @@ class Segment(Struct, frozen=True):
     that was damaged, so many bytes that no power cut explains are `torn`, in a file beside it."""
 
     name: Annotated[str, Meta(pattern=r"^[0-9]{6}\.mcap(\.zst(\.age)?)?\Z")]
-    bytes: Count
+    bytes: Held
     closed: bool
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?\\Z")] = ""
-    torn: Count = 0
+    torn: Held = 0
 
 
 class Boot(Struct, frozen=True):
@@ -57,7 +62,7 @@ class Boot(Struct, frozen=True):
 class LedgerNow(Struct, frozen=True):
     """How long a unit's ledger is."""
 
-    bytes: Count
+    bytes: Held
 
 
 class Index(Struct, frozen=True):

@@ -44,7 +44,9 @@ from firmware.clock import Clock
 from firmware.errors import SledwardenError
 from firmware.port.hosts import HostKey
 from firmware.port.messages import INDEX, INDEX_FORMAT, PACKED_BYTES, REQUEST_BYTES
+from firmware.port.plain import is_plain
 from host_tools.port.messages import (
+    MOST_INDEX_BYTES,
     Date,
     Digest,
     Error,
@@ -196,7 +198,12 @@ class Sled:
 
     def index(self) -> Index:
         """What the unit's journal holds now."""
-        octets = b"".join(self.read(INDEX, 0, None))
+        octets = bytearray()
+        for piece in self.read(INDEX, 0, None):
+            octets += piece
+            if len(octets) > MOST_INDEX_BYTES:
+                what = f"its index has no end: at most {MOST_INDEX_BYTES:,} bytes are read."
+                raise RefusedError(str(self.way), what, "Is it a sledwarden?")
         try:
             index = msgspec.json.decode(octets, type=Index)
         except (ValueError, RecursionError) as fault:
@@ -326,6 +333,8 @@ class Sled:
     def taken(self, frame: bytes, kind: type[_T]) -> _T:
         """What an answer says; raises RefusedError where it is a refusal or makes no sense."""
         try:
+            if not is_plain(frame[_HEADER_BYTES:]):
+                raise ValueError("no plain CBOR")
             body = cbor2.loads(frame[_HEADER_BYTES:])
             error = msgspec.convert(body, Error)
             if error.rc or error.err:
