@@ -283,15 +283,19 @@ def test_a_stop_with_a_season_is_asked_for_on_its_days_alone() -> None:
 
 
 def test_without_a_date_a_stop_with_a_season_is_asked_for_and_accuses_nobody() -> None:
-    clause = msgspec.structs.replace(CLAUSE, season=Season("12-01", "03-31"))
-    for local, verdict in ((None, Verdict.UNSURE), (seen().local, Verdict.VIOLATION)):
+    winter = msgspec.structs.replace(CLAUSE, season=Season("12-01", "03-31"))
+    for clause, local, verdict in (
+        (winter, None, Verdict.UNSURE),
+        (winter, seen().local, Verdict.VIOLATION),
+        (CLAUSE, None, Verdict.VIOLATION),
+    ):
         memory = RULE.begin()
         for at_s, feet in ((100.0, -44.0), (101.0, 44.0)):
             fix = fix_of(60.0, east_of(feet), error_ft=5.0, track_deg=90.0)
             now = seen(at_s=at_s, fix=fix, nearby=map_of(STOP), local=local)
             memory, finding = RULE.judge(memory, now, clause)
         assert finding.verdict is verdict
-        assert finding.why.endswith(", if it is the season") is (local is None)
+        assert finding.why.endswith(", if it is the season") is (verdict is Verdict.UNSURE)
 
 
 def test_a_season_ends_on_ground_without_a_sign_too() -> None:
