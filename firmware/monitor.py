@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from firmware.alerts.events import Events
@@ -46,29 +44,19 @@ from firmware.rider.marks import Marks
 from firmware.rider.notices import Notices, notices_of
 from firmware.rider.pack_age import PackAge
 from firmware.rider.requests import Effect, Requests
-from firmware.rules.base import MOTION, Rule, Snapshot
+from firmware.rules.base import Rule, Snapshot
 from firmware.situation.senses import Held, Senses, believed
 from firmware.situation.sky import Sky
 from firmware.situation.standing import Standings
 from firmware.situation.territory import LAW, Territories
 from firmware.situation.timekeeper import Timekeeper
+from firmware.watch import Watch, Watched
 
 INFORMED = "informed"
 """The request by which the daemon tells on which day the notices were last shown."""
 
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
-
-
-@dataclass(slots=True)
-class Watched:
-    """A clause with its rule, what that remembers and when it is due, and the finding."""
-
-    clause: Clause
-    rule: Rule
-    memory: Any  # each rule knows its own memory's type
-    due_s: float = math.inf
-    finding: Finding | None = None
 
 
 class Monitor:
@@ -92,21 +80,7 @@ class Monitor:
         """Takes all its parts; `fitted` are the channels that have a source at all, `other_skies`
         judge by the dusk and dawn of further laws, `territories` say whose law holds where not
         all of them hold everywhere."""
-        self._watched = [Watched(clause, rule, rule.begin()) for clause, rule in watched]
-        self._by_channel = {
-            channel: tuple(one for one in self._watched if channel in one.rule.channels)
-            for channel in Channel
-        }
-        self._by_motion = [one for one in self._watched if MOTION in one.rule.channels]
-        self._in_darkness = [one for one in self._watched if one.clause.when == "darkness"]
-        self._by_clock = [one for one in self._watched if one.clause.when == "clock"]
-        self._has_hours = any(one.clause.has_hours for one in self._watched)
-        self._turns = {
-            at
-            for one in self._by_clock
-            for at in (one.clause.from_time, one.clause.to_time)
-            if at is not None
-        }
+        self._watch = Watch(watched)
         self._turns_s = math.inf
         self.sky = sky
         self.timekeeper = timekeeper
@@ -130,8 +104,6 @@ class Monitor:
         self.dark = self._darks[sky.offset_min]
         self._duties = Duties()
         self.findings: Mapping[str, Finding] = self._duties.findings
-        self._rules_due_s = math.inf
-        self._is_rule_due_new = False
         self.next_due_s = -math.inf
 
     # Time and readings come in.
@@ -141,7 +113,7 @@ class Monitor:
         outcome = Outcome()
         if self.next_due_s == -math.inf:  # the first instant of all: every clause is judged
             self._take(reading, at_s, outcome)
-            self._judge_all(self._watched, at_s, outcome)
+            self._judge_all(self._watch.all, at_s, outcome)
             return outcome
         self._pass_time(at_s, outcome)
         touched = self._take(reading, at_s, outcome)
@@ -191,7 +163,7 @@ class Monitor:
 
     def _pass_time(self, at_s: float, outcome: Outcome) -> None:
         if self.next_due_s == -math.inf:
-            self._judge_all(self._watched, at_s, outcome)
+            self._judge_all(self._watch.all, at_s, outcome)
         while self.next_due_s <= at_s:
             self._fire(self.next_due_s, outcome)
 
@@ -206,8 +178,8 @@ class Monitor:
         if self._turns_s <= at_s:
             touched += self._look_at_clock(at_s)
         if self.requests.pass_time(at_s) is Effect.JUDGE_AGAIN:
-            touched += self._watched
-        touched += [one for one in self._watched if one.memory.due_s <= at_s]
+            touched += self._watch.all
+        touched += [one for one in self._watch.all if one.due_s <= at_s]
         self._judge_all(touched, at_s, outcome)
 
     def _take(self, reading: Reading, at_s: float, outcome: Outcome) -> Sequence[Watched]:
@@ -238,7 +210,7 @@ class Monitor:
         self._is_pull_due = self._is_pull_due or channel in self._pull_channels
         touched: list[Watched] = []
         if self.senses.is_moving is not was_moving:
-            touched += self._by_motion
+            touched += self._watch.by_motion
         has_stepped = False
         match held.value:
             case Fix() as fix:
@@ -251,7 +223,7 @@ class Monitor:
             touched += self._look_at_clock(at_s)
         if channel is Channel.FIX:
             effect = self.requests.watch(self.fix, self._satellite_utc(at_s), at_s)
-            touched += self._watched if effect is Effect.JUDGE_AGAIN else []
+            touched += self._watch.all if effect is Effect.JUDGE_AGAIN else []
         if channel is Channel.SURROUNDINGS:
             self._refresh_nearby()
         if self.territories is not None and channel in (Channel.FIX, Channel.SURROUNDINGS):
@@ -260,8 +232,16 @@ class Monitor:
             self._show(sky, channel, at_s)
         if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
             touched += self._look_at_sky(at_s)
-        by_channel = self._by_channel[channel]
-        return [*by_channel, *touched] if touched else by_channel
+        looking = self._looking(channel, at_s)
+        return [*looking, *touched] if touched else looking
+
+    def _looking(self, channel: Channel, at_s: float) -> tuple[Watched, ...]:
+        """The clauses that must look at a channel's new word: at a fix those that are awake."""
+        fix = self.fix
+        if channel is not Channel.FIX or isinstance(fix, Missing):
+            return self._watch.looking_at(channel)
+        fix_at_s = self.held[Channel.FIX].mono_s
+        return self._watch.awake(fix, fix_at_s, self.nearby, self._hour(at_s))
 
     def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
         """Finds out whose law holds, and by whose civil time: returns the clauses that go by it."""
@@ -296,7 +276,7 @@ class Monitor:
             if isinstance(value, Press) and not answered:
                 self.requests.hide_key()
                 outcome.notes += [(at_s, notice) for notice in self.notices.press(at_s)]
-        return self._watched if effect is Effect.JUDGE_AGAIN else []
+        return self._watch.all if effect is Effect.JUDGE_AGAIN else []
 
     def _look_at_sky(self, at_s: float) -> list[Watched]:
         error_s = self.timekeeper.error_s(at_s) or 0.0
@@ -308,7 +288,7 @@ class Monitor:
                 self._darks = {**self._darks, offset: dark}  # a snapshot may hold the old one
                 has_changed = True
         self.dark = self._darks[self.sky.offset_min]
-        return self._in_darkness if has_changed else []
+        return self._watch.in_darkness if has_changed else []
 
     def _sky_due_s(self) -> float:
         """When darkness must be judged again, by any law's dusk and dawn."""
@@ -318,9 +298,9 @@ class Monitor:
 
     def _look_at_clock(self, at_s: float) -> list[Watched]:
         """The clauses that go by the clock; finds out when civil time next opens or closes one."""
-        turns_s = self.timekeeper.next_turn_s(self._turns, self.time_zone, at_s)
+        turns_s = self.timekeeper.next_turn_s(self._watch.turns, self.time_zone, at_s)
         self._turns_s = max(turns_s, at_s + 0.001)  # at a huge uptime less would not be later
-        return self._by_clock
+        return self._watch.by_clock
 
     def _refresh_nearby(self) -> None:
         value = self.senses.surroundings
@@ -333,8 +313,11 @@ class Monitor:
         now: Snapshot | None = None
         if touched:
             now = self._snapshot(at_s)
-            for watched in touched if type(touched) is tuple else self._in_order(touched):
-                self._judge(watched, now, outcome)
+            for finding, before in self._watch.judge(touched, now):
+                self._duties.take(finding)
+                if before is None or before.verdict is not finding.verdict:
+                    outcome.findings.append((at_s, finding))
+        self._watch.settle()
         duties = self._duties
         duties.take_journal(self.held[Channel.JOURNAL].value)
         duties.take_clocks(self.timekeeper.rtc_ahead_s)
@@ -351,9 +334,6 @@ class Monitor:
             self._inform(at_s, outcome)
         elif not self.pack_age.is_idle:
             self._tell_pack_age(at_s)
-        if self._is_rule_due_new:
-            self._is_rule_due_new = False
-            self._rules_due_s = min([one.due_s for one in self._watched])
         self.next_due_s = min(
             self._sky_due_s(),
             self._turns_s,
@@ -364,13 +344,8 @@ class Monitor:
             self.pack_age.due_s(),
             self.senses.lapses_s(),
             math.inf if self.territories is None else self.territories.due_s(at_s),
-            self._rules_due_s,
+            self._watch.due_s,
         )
-
-    def _in_order(self, touched: Iterable[Watched]) -> list[Watched]:
-        """Each of these once, in the order of the law."""
-        wanted = {id(one) for one in touched}
-        return [one for one in self._watched if id(one) in wanted]
 
     def _tell_pack_age(self, at_s: float) -> None:
         around = self.senses.surroundings
@@ -420,19 +395,6 @@ class Monitor:
         told = self.notices.follow(at_s, today, is_moving, is_free=is_free)
         outcome.notes += [(at_s, notice) for notice in told]
 
-    def _judge(self, watched: Watched, now: Snapshot, outcome: Outcome) -> None:
-        memory, finding = watched.rule.judge(watched.memory, now, watched.clause)
-        watched.memory = memory
-        if memory.due_s != watched.due_s:
-            watched.due_s = memory.due_s
-            self._is_rule_due_new = True
-        before, watched.finding = watched.finding, finding
-        if before is finding:
-            return
-        self._duties.take(finding)
-        if before is None or before.verdict is not finding.verdict:
-            outcome.findings.append((now.at_s, finding))
-
     def _snapshot(self, at_s: float) -> Snapshot:
         return Snapshot(
             at_s,
@@ -442,7 +404,7 @@ class Monitor:
             nearby=self.nearby,
             marks=self.requests.marks,
             dark=self.dark,
-            local=self.local(at_s) if self._has_hours else None,
+            local=self._hour(at_s),
             modes=self.requests.modes,
             lifts=self.requests.lifts,
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
@@ -454,6 +416,10 @@ class Monitor:
     def _satellite_utc(self, at_s: float) -> datetime | None:
         """The date where the satellites gave it: a battery clock proves no race's window."""
         return self.timekeeper.utc(at_s) if self.timekeeper.source == "gps" else None
+
+    def _hour(self, at_s: float) -> datetime | None:
+        """Local civil time, where a clause goes by it."""
+        return self.local(at_s) if self._watch.has_hours else None
 
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""

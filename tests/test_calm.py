@@ -13,8 +13,9 @@ from judging import HOME, clause_of, configured, east_of, fix_of, seen, square
 
 from firmware.findings import Finding
 from firmware.law.packs import Clause
+from firmware.maps.calm import Calm
 from firmware.maps.packs import KINDS
-from firmware.maps.zones import Calm, Nearby
+from firmware.maps.zones import Nearby
 from firmware.readings import Engine, Feature, Fix, Missing, Surroundings, Why
 from firmware.rules.stop import StopSign
 from firmware.rules.zone_entry import ZoneEntry

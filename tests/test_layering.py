@@ -23,6 +23,7 @@ LAYERS: dict[str, tuple[int, str]] = {
             f"firmware.{name}"
             for name in (
                 "errors", "units", "clock", "quick", "readings", "findings", "state", "grain",
+                "steady",
             )
         ],
         (0, "words"),
@@ -87,8 +88,8 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "record", "beginning", "stored", "folder", "segment", "dating", "seal", "proof", "succession",
-    "finish", "before",
+    "texts", "record", "beginning", "stored", "folder", "segment", "dating", "seal", "proof",
+    "succession", "finish", "before",
     "health", "hearing", "room", "ledger", "rekey", "keeper", "open_segment", "writer", "reader",
     "listing", "redating",
 )  # fmt: skip

@@ -8,11 +8,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-import msgspec
-
+from firmware.maps.calm import Calm
 from firmware.maps.plane import Box, Outline, Plane, Tree, gap_between2
 from firmware.quick import quick
-from firmware.readings import Feature, Fix, Surroundings
+from firmware.readings import Feature, Surroundings
 
 _LOOK_M = 150.0
 """So much further than asked it is looked, so that the next places need no look at all."""
@@ -32,29 +31,6 @@ class Near:
     feature: Feature
     distance_m: float
     depth_m: float
-
-
-class Calm(msgspec.Struct, frozen=True):
-    """Ground on which a map says the same wherever one is; its sides in degrees. It holds for a
-    fix that is no less exact and no faster than the one that it was made for."""
-
-    chart: Nearby
-    south_deg: float
-    north_deg: float
-    west_deg: float
-    east_deg: float
-    error_m: float
-    speed_mps: float
-
-    def holds(self, chart: object, fix: Fix) -> bool:
-        """Whether a fix lies on it."""
-        return (
-            chart is self.chart
-            and self.south_deg <= fix.lat_deg <= self.north_deg
-            and self.west_deg <= fix.lon_deg <= self.east_deg
-            and fix.error_m <= self.error_m
-            and fix.speed_mps <= self.speed_mps
-        )
 
 
 class Nearby:

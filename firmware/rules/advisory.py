@@ -13,9 +13,18 @@ from dataclasses import dataclass
 from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
+from firmware.maps.calm import ANYWHERE, Calm
 from firmware.quick import quick
 from firmware.readings import Channel, Missing
-from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted
+from firmware.rules.base import (
+    NEVER,
+    Passed,
+    Snapshot,
+    cannot_tell,
+    does_not_apply,
+    is_out_of_hours,
+    lifted,
+)
 from firmware.units import ft
 
 TOPIC = "stopping"
@@ -70,6 +79,12 @@ class Stopping:
         why = "can't stop within the lamp's reach" + ("" if is_told else ", said already")
         due_s = ends_s if is_told else NEVER
         return Told(told_s, True, due_s), self._finding(clause, now, why, is_told=is_told)
+
+    def ground(self, memory: Told, now: Snapshot, clause: Clause) -> Calm | None:
+        return ANYWHERE if is_out_of_hours(now, clause) else None
+
+    def ridden(self, memory: Told, passed: Passed) -> Told:
+        return memory
 
     def _finding(self, clause: Clause, now: Snapshot, why: str, *, is_told: bool) -> Finding:
         assert not isinstance(now.fix, Missing)  # told by judge

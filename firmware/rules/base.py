@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from firmware.config.choices import Rules
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause, Limit
+from firmware.maps.calm import Calm
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Engine, Fix, Light, Missing, Supply, Tether, Why
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
@@ -30,6 +31,9 @@ CLOCK_SLACK_S = 2.0
 this keeps a rule from accusing near an hour or near dusk."""
 
 NEVER = math.inf
+
+LOOK_BACK_S = 1.5
+"""So far back a rule looks at fixes that it was not asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,35 @@ class Rule(Protocol):
         """The new memory and the finding; pure."""
 
 
+Passed = Sequence[tuple[float, Fix]]
+"""Fixes that a rule was not asked about, each with its instant, oldest first."""
+
+
+@runtime_checkable
+class Resting(Protocol):
+    """A rule that need not judge each fix: on some ground its finding goes on to hold.
+
+    It may say so where the finding depends on nothing but
+
+    - the place, the speed and their errors, within the ground;
+    - the map, or why there is none, which the ground names;
+    - what else its `channels` say, the modes and the marks, darkness by the clause's own dusk and
+      dawn, and the day and hours of civil time by its own window and season.
+
+    Where any of the others changes it is judged again, and so it is as soon as a fix is not on the
+    ground or is missing: `firmware.watch` sees to it. A clause that a mode may lift never rests
+    while a mode is on.
+    """
+
+    def ground(self, memory: Any, now: Snapshot, clause: Clause) -> Calm | None:
+        """Where the finding that has just been judged goes on to be the very same, None where the
+        next fix must be judged."""
+
+    def ridden(self, memory: Any, passed: Passed) -> Any:
+        """The memory after fixes on that ground, as judging each of them would have left it: of
+        those of the last `LOOK_BACK_S` and the one before, at least one. Pure."""
+
+
 def does_not_apply(clause: Clause, why: str, topic: str = "") -> Finding:
     """The finding on a clause that asks nothing here and now: compliant, without a limit."""
     return _without_figures(clause.citation, Verdict.COMPLIANT, why, topic)
@@ -207,6 +240,13 @@ def outside_hours(clause: Clause, now: Snapshot, topic: str) -> Finding | None:
     if within is None:
         return cannot_tell(clause, "the time of day is not known", topic)
     return None if within else does_not_apply(clause, "outside its hours", topic)
+
+
+def is_out_of_hours(now: Snapshot, clause: Clause) -> bool:
+    """Whether it is surely a time of day at which the clause asks nothing: day, or another hour."""
+    if clause.when == "darkness":
+        return now.dark_by(clause).is_dark is False
+    return clause.when == "clock" and is_within_window(now, clause) is False
 
 
 def is_surely_within_window(now: Snapshot, clause: Clause) -> bool:

@@ -14,6 +14,7 @@ from enum import Enum, auto
 from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
+from firmware.maps.calm import Calm, everywhere
 from firmware.maps.roads import CROSSING_M, AtCrossing, OnRoad, Roads, posted_mph
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing
@@ -21,6 +22,7 @@ from firmware.rules.base import (
     MOVING_MPH,
     ROUNDING,
     NoMemory,
+    Passed,
     Snapshot,
     cannot_tell,
     does_not_apply,
@@ -78,6 +80,12 @@ class RoadNetwork:
 
     def judge(self, memory: NoMemory, now: Snapshot, clause: Clause) -> tuple[NoMemory, Finding]:
         return memory, self._finding(now, clause)
+
+    def ground(self, memory: NoMemory, now: Snapshot, clause: Clause) -> Calm | None:
+        return everywhere(now.nearby) if isinstance(now.nearby, Missing) else None
+
+    def ridden(self, memory: NoMemory, passed: Passed) -> NoMemory:
+        return memory
 
     def _finding(self, now: Snapshot, clause: Clause) -> Finding:
         is_crossing = clause.road in ("signals", "barred")

@@ -12,16 +12,19 @@ import msgspec
 from firmware.config.schema import Config
 from firmware.findings import Finding
 from firmware.law.packs import Clause, Limit
+from firmware.maps.calm import ANYWHERE, Calm, everywhere
 from firmware.maps.roads import OnRoad, Roads, posted_mph
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Fix, Missing
 from firmware.rules.base import (
     ROUNDING,
     NoMemory,
+    Passed,
     Snapshot,
     cannot_tell,
     does_not_apply,
     in_unit_of,
+    is_out_of_hours,
     is_surely_within_window,
     judge_speed,
     lifted,
@@ -54,6 +57,14 @@ class RoadSpeed:
 
     def judge(self, memory: NoMemory, now: Snapshot, clause: Clause) -> tuple[NoMemory, Finding]:
         return memory, self._finding(now, clause)
+
+    def ground(self, memory: NoMemory, now: Snapshot, clause: Clause) -> Calm | None:
+        if is_out_of_hours(now, clause):
+            return ANYWHERE
+        return everywhere(now.nearby) if isinstance(now.nearby, Missing) else None
+
+    def ridden(self, memory: NoMemory, passed: Passed) -> NoMemory:
+        return memory
 
     def _finding(self, now: Snapshot, clause: Clause) -> Finding:
         exempt = lifted(clause, now, TOPIC)

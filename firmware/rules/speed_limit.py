@@ -5,13 +5,16 @@ from __future__ import annotations
 from firmware.config.schema import Config
 from firmware.findings import Finding
 from firmware.law.packs import Clause
+from firmware.maps.calm import ANYWHERE, Calm
 from firmware.readings import Channel, Missing
 from firmware.rules.base import (
     NoMemory,
+    Passed,
     Snapshot,
     cannot_tell,
     does_not_apply,
     in_unit_of,
+    is_out_of_hours,
     is_surely_within_window,
     judge_speed,
     lifted,
@@ -38,6 +41,12 @@ class SpeedLimit:
 
     def judge(self, memory: NoMemory, now: Snapshot, clause: Clause) -> tuple[NoMemory, Finding]:
         return memory, self._finding(now, clause)
+
+    def ground(self, memory: NoMemory, now: Snapshot, clause: Clause) -> Calm | None:
+        return ANYWHERE if is_out_of_hours(now, clause) else None
+
+    def ridden(self, memory: NoMemory, passed: Passed) -> NoMemory:
+        return memory
 
     def _finding(self, now: Snapshot, clause: Clause) -> Finding:
         exempt = lifted(clause, now, TOPIC)

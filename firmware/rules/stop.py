@@ -14,14 +14,16 @@ from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.law.places import Signs
+from firmware.maps.calm import Calm, everywhere
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Calm, Nearby
+from firmware.maps.zones import Nearby
 from firmware.quick import quick
 from firmware.readings import Channel, Feature, Fix, Missing, Why
 from firmware.rules.base import (
     MOVING_MPH,
     NEVER,
     ROUNDING,
+    Passed,
     Snapshot,
     cannot_tell,
     does_not_apply,
@@ -141,6 +143,18 @@ class StopSign:
             if calm is not None:
                 after = replace(after, calm=calm, said=finding)
         return after, finding
+
+    def ground(self, memory: Approach, now: Snapshot, clause: Clause) -> Calm | None:
+        if isinstance(now.fix, Missing) or _may_idle(now, clause):
+            return None
+        return memory.calm if memory.blind is None else everywhere(memory.blind)
+
+    def ridden(self, memory: Approach, passed: Passed) -> Approach:
+        if memory.calm is None:
+            return memory  # without a map no place is remembered
+        at_s, fix = passed[-1]
+        here = (fix.lat_deg, fix.lon_deg)
+        return Approach(here, at_s, fix.speed_mps, calm=memory.calm, said=memory.said)
 
     def _calm(self, chart: Nearby, fix: Fix, signs: Signs) -> Calm | None:
         """Ground on which no sign can be come to, with twice the error and a quarter more speed

@@ -18,9 +18,18 @@ from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.law.places import Entry, Season
-from firmware.maps.zones import Calm, Near, Nearby
+from firmware.maps.calm import Calm, everywhere
+from firmware.maps.zones import Near, Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing, Why
-from firmware.rules.base import NEVER, Snapshot, cannot_tell, does_not_apply, lifted, uncharted
+from firmware.rules.base import (
+    NEVER,
+    Passed,
+    Snapshot,
+    cannot_tell,
+    does_not_apply,
+    lifted,
+    uncharted,
+)
 from firmware.units import ft, metres
 
 TOPIC = "entry"
@@ -105,6 +114,17 @@ class ZoneEntry:
             if calm is not None:
                 memory = msgspec.structs.replace(memory, calm=calm, said=finding)
         return memory, finding
+
+    def ground(self, memory: Visit, now: Snapshot, clause: Clause) -> Calm | None:
+        if isinstance(now.fix, Missing) or self._may_idle(now, clause):
+            return None
+        return memory.calm if memory.blind is None else everywhere(memory.blind)
+
+    def ridden(self, memory: Visit, passed: Passed) -> Visit:
+        if memory.calm is None:
+            return memory  # without a map no place is remembered
+        at_s, fix = passed[-1]
+        return Visit((fix.lat_deg, fix.lon_deg), at_s, calm=memory.calm, said=memory.said)
 
     def _calm(self, chart: Nearby, fix: Fix, entry: Entry) -> Calm | None:
         """Ground without such a zone near, for fixes that are up to twice as inexact as this."""

@@ -17,11 +17,14 @@ from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.maps.ahead import Edge, Way, first_edge
+from firmware.maps.calm import ANYWHERE, Calm, everywhere
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Calm, Near, Nearby
+from firmware.maps.zones import Near, Nearby
 from firmware.readings import Channel, Fix, Missing, Why
 from firmware.rules.base import (
+    LOOK_BACK_S,
     NEVER,
+    Passed,
     Snapshot,
     cannot_tell,
     does_not_apply,
@@ -43,7 +46,7 @@ MAX_STRETCH_S = 5.0
 NEEDED_M = 620.0
 """How far about the sled the map must be whole: the look-ahead at 120 mph, 535 m, and a zone."""
 
-TURN_S = 1.5
+TURN_S = LOOK_BACK_S
 """A turn is told by the course of so long ago: longer than a receiver's noise, shorter than a
 bend."""
 
@@ -68,6 +71,7 @@ them half an hour along an edge was up to 26 visits, with three it is one."""
 MARKED = frozenset({"person", "shanty"})
 
 Place = tuple[float, float]
+Courses = tuple[tuple[float, float], ...]
 
 
 class LastPlace(msgspec.Struct, frozen=True):
@@ -85,7 +89,7 @@ class LastPlace(msgspec.Struct, frozen=True):
     is_in: bool = False
     was_over: bool = False
     is_warned: bool = False
-    courses: tuple[tuple[float, float], ...] = ()
+    courses: Courses = ()
     calm: Calm | None = None
     said: Finding | None = None
     blind: Missing | None = None
@@ -112,7 +116,7 @@ class ZoneSpeed:
         idle = self._idle(now, clause)
         if idle is not None:
             return LastPlace(None, now.fix_at_s, fix.speed_mps), idle
-        courses = _courses(before, now, fix)
+        courses = _courses(before.courses, now.fix_at_s, fix)
         calm, said = before.calm, before.said
         if said is not None and (now.marks is None or not _marked(clause)):
             is_same = before.blind is now.nearby if calm is None else calm.holds(now.nearby, fix)
@@ -156,6 +160,31 @@ class ZoneSpeed:
             if calm is not None:
                 after = msgspec.structs.replace(after, calm=calm, said=finding)
         return after, finding
+
+    def ground(self, memory: LastPlace, now: Snapshot, clause: Clause) -> Calm | None:
+        if isinstance(now.fix, Missing):
+            return None
+        if memory.place is None:  # the clause asks nothing now, wherever it is
+            return ANYWHERE
+        if now.marks is not None and _marked(clause):
+            return None
+        return memory.calm if memory.blind is None else everywhere(memory.blind)
+
+    def ridden(self, memory: LastPlace, passed: Passed) -> LastPlace:
+        at_s, fix = passed[-1]
+        if memory.place is None:
+            return LastPlace(None, at_s, fix.speed_mps)
+        courses, before_s = memory.courses, memory.at_s
+        for then_s, then in passed:
+            known = courses if then_s - before_s <= MAX_STRETCH_S else ()
+            courses, before_s = _courses(known, then_s, then), then_s
+        return msgspec.structs.replace(
+            memory,
+            place=(fix.lat_deg, fix.lon_deg),
+            at_s=at_s,
+            speed_mps=fix.speed_mps,
+            courses=courses,
+        )
 
     def _calm(self, chart: Nearby, fix: Fix, here: Place, clause: Clause) -> Calm | None:
         """Ground on which no zone can be in, or braked for, with twice the error and a quarter more
@@ -331,7 +360,7 @@ class ZoneSpeed:
         now: Snapshot,
         fix: Fix,
         here: Place,
-        courses: tuple[tuple[float, float], ...],
+        courses: Courses,
         is_warned: bool,
         period_s: float,
         clause: Clause,
@@ -411,19 +440,18 @@ class _Ahead:
     is_reached: bool
 
 
-def _courses(before: LastPlace, now: Snapshot, fix: Fix) -> tuple[tuple[float, float], ...]:
-    """The courses of the last moments, each with its instant; none at rest."""
+def _courses(known: Courses, at_s: float, fix: Fix) -> Courses:
+    """The courses of the last moments, each with its instant, after a fix; none at rest."""
     if fix.track_deg is None:
         return ()
-    known = before.courses
-    if known and known[-1][0] == now.fix_at_s:
+    if known and known[-1][0] == at_s:
         return known
-    while len(known) > 1 and known[1][0] <= now.fix_at_s - TURN_S:
+    while len(known) > 1 and known[1][0] <= at_s - TURN_S:
         known = known[1:]
-    return (*known, (now.fix_at_s, fix.track_deg))
+    return (*known, (at_s, fix.track_deg))
 
 
-def _turn(courses: tuple[tuple[float, float], ...]) -> float:
+def _turn(courses: Courses) -> float:
     """Degrees a second that the course turns, to the right where it is positive."""
     if len(courses) < 2 or courses[-1][0] - courses[0][0] < 0.5 * TURN_S:
         return 0.0
