@@ -10,11 +10,49 @@ import select
 import tempfile
 import termios
 import tty
+import weakref
 from array import array
 from pathlib import Path
 from types import TracebackType
 
 from firmware.errors import BusError
+
+PREFIX = "sledwarden-gps-"
+LINK = "gps"
+
+
+def _own_folder() -> tuple[Path, int]:
+    """A new folder for a port, and the lock on it; takes away those whose programs were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or its program lives
+            _leave(left, _locked(left))
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with contextlib.suppress(OSError):
+            lock = _locked(folder)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)  # another program that began just now took it for left
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor that holds the folder, until it is closed or the program ends; an OSError where
+    another program does."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _leave(folder: Path, lock: int) -> None:
+    """Takes the folder away, then the lock."""
+    with contextlib.suppress(OSError):
+        (folder / LINK).unlink(missing_ok=True)
+        folder.rmdir()
+    os.close(lock)
 
 
 class FakeReceiver:
@@ -25,8 +63,9 @@ class FakeReceiver:
     """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="sledwarden-gps-")
-        self.port = str(Path(self._folder.name) / "gps")
+        folder, lock = _own_folder()
+        self._leave = weakref.finalize(self, _leave, folder, lock)
+        self.port = str(folder / LINK)
         self._ends: tuple[int, int] | None = None
         self.replug()
 
@@ -82,7 +121,7 @@ class FakeReceiver:
     def close(self) -> None:
         """Unplugs it for good; safe to call twice."""
         self.unplug()
-        self._folder.cleanup()
+        self._leave()
 
     def __enter__(self) -> FakeReceiver:
         return self
