@@ -43,7 +43,7 @@ def shape_of(geom: BaseGeometry) -> Shape | str:
     return shapes_of([shapely.to_wkb(geom)])[0]
 
 
-def test_a_large_lake_is_as_far_by_its_pieces_as_it_is_whole(tmp_path: Path) -> None:
+def test_a_large_lake_is_as_far_by_what_is_near_of_it_as_it_is_whole(tmp_path: Path) -> None:
     whole = lake(40_000)
     ring = tuple(map(tuple, shapely.get_coordinates(whole).tolist()))
     feature = Feature("water", "lake", "", "polygon", (ring,))

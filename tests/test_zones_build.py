@@ -325,7 +325,7 @@ def test_packs_are_maps_too_and_what_is_struck_stays_struck(tmp_path: Path) -> N
     assert [(one["kind"], one["id"]) for one in near] == [("dwelling", "1"), ("stop", "1")]
 
 
-def test_a_valid_geopackage_with_large_shapes_has_its_pieces_as_attributes(tmp_path: Path) -> None:
+def test_a_geopackage_with_large_shapes_is_valid_and_one_layer_to_gdal(tmp_path: Path) -> None:
     around = shapely.Point(0, 0).buffer(1, quad_segs=500).exterior.coords[:-1]
     ring = [(-88 + 0.1 * (n % 7 / 70 + 1) * x, 44 + 0.1 * y) for n, (x, y) in enumerate(around)]
     out = pack_of(tmp_path / "a.gpkg", row("water", "big", shapely.Polygon(ring)))
@@ -337,15 +337,13 @@ def test_a_valid_geopackage_with_large_shapes_has_its_pieces_as_attributes(tmp_p
         assert ask("PRAGMA foreign_key_check") == []  # 7
         assert ask("SELECT srs_id FROM gpkg_spatial_ref_sys ORDER BY 1") == [(-1,), (0,), (4326,)]
         assert ask("SELECT table_name, data_type FROM gpkg_contents ORDER BY 1") == [
-            ("features", "features"),
-            ("pieces", "attributes"),  # 118: only such a table may lack a geometry column
+            ("features", "features")
         ]
         # 15: ISO 8601 in UTC with milliseconds
         when = [text for (text,) in ask("SELECT last_change FROM gpkg_contents")]
         assert all(len(text) == 24 and text.endswith("Z") for text in when)
-        for table in ("features", "pieces"):  # 29 and 119: a primary key that SQLite counts up
-            keys = [row for row in ask(f"PRAGMA table_info({table})") if row[5]]
-            assert [(row[2], row[5]) for row in keys] == [("INTEGER", 1)]
+        keys = [row for row in ask("PRAGMA table_info(features)") if row[5]]
+        assert [(row[2], row[5]) for row in keys] == [("INTEGER", 1)]  # 29: counted up by SQLite
         assert ask("SELECT table_name, column_name, z, m FROM gpkg_geometry_columns") == [
             ("features", "geom", 0, 0)
         ]
@@ -356,9 +354,10 @@ def test_a_valid_geopackage_with_large_shapes_has_its_pieces_as_attributes(tmp_p
         wanted = ("insert", "update1", "update2", "update3", "update4", "delete")
         assert {f"rtree_features_geom_{one}" for one in wanted} <= triggers
         assert ask("SELECT rtreecheck('rtree_features_geom')") == [("ok",)]
-        assert ask("SELECT count(*) > 1 FROM pieces") == [(1,)]
+        assert ask("SELECT rtreecheck('rtree_features_runs')") == [("ok",)]
+        assert ask("SELECT count(*) > 1 FROM rtree_features_runs") == [(1,)]
     layers = [[str(name), form] for name, form in pyogrio.list_layers(out)]
-    assert layers == [["features", "Unknown"], ["pieces", None]]
+    assert layers == [["features", "Unknown"]]
     _, _, shapes, _ = pyogrio.raw.read(out, layer="features", bbox=(-88, 44, -87.9, 44.1))
     assert shapely.from_wkb(shapes[0]).equals_exact(shapely.Polygon(ring), 1e-7)
     assert zones("info", out).exit_code == 0

@@ -321,7 +321,7 @@ def test_info_counts_what_a_pack_holds() -> None:
     }
     assert told["has_coverage"] is True
     assert told["size_bytes"] == LAKE.stat().st_size
-    assert told["layout"] == "sledwarden zone pack, layout 2"
+    assert told["layout"] == "sledwarden zone pack, layout 3"
 
 
 def test_at_lists_what_is_near_nearest_first() -> None:

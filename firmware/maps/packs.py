@@ -17,7 +17,9 @@ from typing import Any, Final, NamedTuple
 
 from firmware.errors import ZoneError
 from firmware.files import sha256_of
-from firmware.maps.geopackage import REBUILD, SRS_ID, decode, refuse_unless_whole
+from firmware.maps.degrees import M_PER_DEG_LAT, about, on_globe
+from firmware.maps.geopackage import REBUILD, SRS_ID, Parts, Shape, decode, refuse_unless_whole
+from firmware.maps.large import LARGE_BYTES, LARGE_DEG, LargeShapes
 from firmware.readings import Feature, Surroundings
 
 KINDS: Final = (
@@ -59,13 +61,6 @@ POSSIBLE: Final = "possible"
 """The confidence of a feature that may be of its kind: it warns, and accuses nobody. Alone of the
 confidences it reaches the rules, as an attribute."""
 
-PIECED_BYTES: Final = 8192
-PIECED_DEG: Final = 90.0
-"""A geometry larger or wider than this is read in the piece that belongs to the place."""
-
-PIECE_REACH_M: Final = 2500.0
-"""How far about its tile a piece is whole: more than is ever looked through on the way."""
-
 NEAR_M: Final = 2000.0
 """How far about the sled is looked, where there is not too much."""
 
@@ -82,6 +77,9 @@ AGAIN_M: Final = 1000.0
 ENOUGH: Final = 1500
 """Features near: where there are more, less far is looked, and sooner again."""
 
+MOST_CORNERS: Final = 8000
+"""Corners that a large shape may have near: one with more, some metre or less apart, is thinned."""
+
 OLD_DAYS: Final = 365
 """From this age on a pack says how old it is."""
 
@@ -89,7 +87,6 @@ ID_INDEX: Final = "features_kind_id"
 """The index by which a pack is asked for one kind and id."""
 
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # what a spoilt file raises when it is read
-_M_PER_DEG_LAT = 110_574.0  # the least there is, at the equator: a box is never too small
 _BOXES = """
     SELECT id, minx, maxx, miny, maxy FROM rtree_features_geom
     WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?
@@ -102,12 +99,6 @@ _FEATURE = """
 """
 _AT_ONCE = 100  # features in one question
 _MARKS = ",".join("?" * _AT_ONCE)
-_WHOLE = "SELECT geom FROM features WHERE fid = ?"
-_PIECE = """
-    SELECT geom FROM pieces
-    WHERE fid = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ? ORDER BY piece LIMIT 1
-"""
-_HAS_PIECES = "SELECT 1 FROM pieces WHERE fid = ? LIMIT 1"
 _CLAIM = "SELECT 1 FROM features WHERE kind = ? AND id = ? LIMIT 1"
 _OF = re.compile(r"layout \d+, of (\d{4}(?:-\d{2}){0,2})")
 
@@ -157,8 +148,8 @@ class Pack:
     def around(self, lat_deg: float, lon_deg: float, radius_m: float) -> list[Feature]:
         """Every feature whose box comes within the radius of a place, in the order of the pack.
 
-        Of a large one it is the piece that is near. Raises ZoneError when the file can't be read
-        on, or holds a geometry that is broken.
+        Of a large one it is what lies near. Raises ZoneError when the file can't be read on, or
+        holds a geometry that is broken.
         """
         return self.features(self.near(lat_deg, lon_deg, radius_m), lat_deg, lon_deg, radius_m)
 
@@ -166,26 +157,33 @@ class Pack:
         """What may lie within the radius of a place; raises ZoneError when the file can't be
         read on."""
         found = []
-        parallel = math.cos(math.radians(min(90.0, abs(lat_deg) + radius_m / _M_PER_DEG_LAT)))
+        parallel = math.cos(math.radians(min(90.0, abs(lat_deg) + radius_m / M_PER_DEG_LAT)))
         try:
-            for box in _boxes(lat_deg, lon_deg, radius_m):
+            for low in on_globe(about(lat_deg, lon_deg, radius_m)):
+                box = low.west, low.east, low.south, low.north
                 for fid, west, east, south, north in self._connection.execute(_BOXES, box):
                     up = max(south - lat_deg, lat_deg - north, 0.0)
                     along = max(west - lon_deg, lon_deg - east, 0.0)
                     if along > 180.0:
                         along = max(0.0, min(west - lon_deg + 360.0, lon_deg - east + 360.0))
-                    gap_m = _M_PER_DEG_LAT * math.hypot(up, along * parallel)
+                    gap_m = M_PER_DEG_LAT * math.hypot(up, along * parallel)
                     if gap_m <= radius_m:
-                        found.append(Hit(gap_m, fid, east - west > PIECED_DEG))
+                        found.append(Hit(gap_m, fid, east - west > LARGE_DEG))
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return found
 
     def features(
-        self, hits: Iterable[Hit], lat_deg: float, lon_deg: float, radius_m: float
+        self,
+        hits: Iterable[Hit],
+        lat_deg: float,
+        lon_deg: float,
+        radius_m: float,
+        most_corners: int | None = None,
     ) -> list[Feature]:
         """The features of these hits, in the order of the pack, as far as a place needs them:
-        what is struck, and what is not near after all, is left out. Raises ZoneError."""
+        what is struck, and what is not near after all, is left out. A large one with more than so
+        many corners near is thinned, by a metre at most. Raises ZoneError."""
         found = []
         try:
             is_wide = {hit.fid: hit.is_wide for hit in hits}
@@ -193,11 +191,20 @@ class Pack:
                 fid, blob, kind, ident, name, confidence, attributes = row
                 if confidence == STRUCK:
                     continue
-                if is_wide[fid] or isinstance(blob, int):
-                    blob = self._piece(fid, lat_deg, lon_deg, radius_m)
-                    if blob is None:
-                        continue
-                found.append(self._feature(fid, blob, kind, ident, name, confidence, attributes))
+                where = f"{self.path}: feature {fid}"
+                try:
+                    if is_wide[fid] or isinstance(blob, int):
+                        near = self._large.near(fid, lat_deg, lon_deg, radius_m, most_corners)
+                        if near is None:
+                            continue
+                    elif isinstance(blob, bytes):
+                        near = decode(blob)
+                    else:
+                        raise ZoneError(where, "has no geometry.", REBUILD)
+                    told = attributes_of(attributes)
+                except ValueError as error:
+                    raise ZoneError(where, f"{error}.", REBUILD) from error
+                found.append(_feature(where, near, kind, ident, name, confidence, told))
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return found
@@ -230,48 +237,13 @@ class Pack:
         """Lets go of the file; safe to call twice."""
         self._connection.close()
 
-    def _piece(self, fid: int, lat_deg: float, lon_deg: float, radius_m: float) -> Any:
-        """The blob of a large feature as far as a place needs it; None where it is not near."""
-        ask = self._connection.execute
-        if self._has_pieces and radius_m < PIECE_REACH_M:
-            piece = ask(_PIECE, (fid, lon_deg, lon_deg, lat_deg, lat_deg)).fetchone()
-            if piece is not None:
-                return piece[0]
-            if ask(_HAS_PIECES, (fid,)).fetchone() is not None:
-                return None
-        return ask(_WHOLE, (fid,)).fetchone()[0]
-
-    def _feature(
-        self,
-        fid: int,
-        blob: object,
-        kind: object,
-        ident: object,
-        name: object,
-        confidence: object,
-        attributes: object,
-    ) -> Feature:
-        where = f"{self.path}: feature {fid}"
-        if not isinstance(kind, str) or not isinstance(ident, str):
-            raise ZoneError(where, "has no kind and id in words.", REBUILD)
-        if not isinstance(blob, bytes):
-            raise ZoneError(where, "has no geometry.", REBUILD)
-        try:
-            shape, parts = decode(blob)
-            told = attributes_of(attributes)
-        except ValueError as error:
-            raise ZoneError(where, f"{error}.", REBUILD) from error
-        if confidence == POSSIBLE:
-            told["confidence"] = POSSIBLE
-        return Feature(kind, ident, name if isinstance(name, str) else "", shape, parts, told)
-
     def _refuse_unless_ours(self) -> None:
         ask = self._connection.execute
         tables = {row[0] for row in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         columns = {row[1] for row in ask("SELECT * FROM pragma_table_info('features')")}
         told = ATTRIBUTES if ATTRIBUTES in columns else "NULL"
-        self._ask = _FEATURE.format(attributes=told, most=PIECED_BYTES, fids=_MARKS)
-        self._has_pieces = "pieces" in tables
+        self._ask = _FEATURE.format(attributes=told, most=LARGE_BYTES, fids=_MARKS)
+        self._large = LargeShapes(self._connection, tables)
         if not tables.issuperset(
             {"features", "rtree_features_geom", "gpkg_geometry_columns"}
         ) or not columns.issuperset({"fid", *COLUMNS}):
@@ -296,6 +268,22 @@ class Pack:
         told_of = ask("SELECT description FROM gpkg_contents WHERE table_name = 'features'")
         dated = _OF.search(str((told_of.fetchone() or ("",))[0]))
         self.dated = dated[1] if dated else ""
+
+
+def _feature(
+    where: str,
+    near: tuple[Shape, Parts],
+    kind: object,
+    ident: object,
+    name: object,
+    confidence: object,
+    told: dict[str, str],
+) -> Feature:
+    if not isinstance(kind, str) or not isinstance(ident, str):
+        raise ZoneError(where, "has no kind and id in words.", REBUILD)
+    if confidence == POSSIBLE:
+        told["confidence"] = POSSIBLE
+    return Feature(kind, ident, name if isinstance(name, str) else "", *near, told)
 
 
 def age_days(dated: str, today: date) -> int | None:
@@ -329,22 +317,6 @@ def attributes_of(text: object) -> dict[str, str]:
     return {name: str(value) for name, value in told.items()}
 
 
-def _boxes(lat_deg: float, lon_deg: float, radius_m: float) -> list[tuple[float, ...]]:
-    """West, east, south, north of what to look through: two boxes where the date line is near."""
-    high = radius_m / _M_PER_DEG_LAT
-    south, north = lat_deg - high, lat_deg + high
-    parallel = math.cos(math.radians(max(abs(south), abs(north))))
-    wide = min(180.0, high / parallel) if parallel > 1e-6 and max(-south, north) < 90.0 else 180.0
-    west, east = lon_deg - wide, lon_deg + wide
-    if wide >= 180.0:
-        return [(-180.0, 180.0, south, north)]
-    if west < -180.0:
-        return [(-180.0, east, south, north), (west + 360.0, 180.0, south, north)]
-    if east > 180.0:
-        return [(west, 180.0, south, north), (-180.0, east - 360.0, south, north)]
-    return [(west, east, south, north)]
-
-
 def surroundings(
     packs: Sequence[Pack],
     lat_deg: float,
@@ -356,13 +328,15 @@ def surroundings(
     wherever it puts it. Raises ZoneError when a pack fails.
 
     Where more than `at_most` features lie within the radius, it shrinks to what they fill, and
-    never below `LEAST_M`; the answer says how far it reaches.
+    never below `LEAST_M`; the answer says how far it reaches. Large shapes are thinned then too,
+    where one has more than `MOST_CORNERS` near.
     """
     near, radius_m = _hits(packs, lat_deg, lon_deg, radius_m, at_most)
+    most_corners = None if at_most is None else MOST_CORNERS
     merged: dict[tuple[str, str], tuple[int, Feature]] = {}
     for number, (pack, found) in enumerate(zip(packs, near, strict=True)):
         hits = [hit for hit in found if hit.gap_m <= radius_m]
-        for feature in pack.features(hits, lat_deg, lon_deg, radius_m):
+        for feature in pack.features(hits, lat_deg, lon_deg, radius_m, most_corners):
             merged[feature.kind, feature.id] = number, feature
     features = tuple(
         feature

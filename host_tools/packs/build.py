@@ -22,24 +22,26 @@ import numpy as np
 from firmware.errors import ZoneError
 from firmware.files import refuse_to_replace
 from firmware.maps.geopackage import APPLICATION_ID, SRS_ID
-from firmware.maps.packs import COLUMNS, PIECED_BYTES, PIECED_DEG, STRUCK
+from firmware.maps.packs import COLUMNS, STRUCK
+from firmware.maps.runs import RUN_BITS
 from host_tools.packs.mapping import Form, Rules
 from host_tools.packs.rows import Box, Origin, Row, words_of
+from host_tools.packs.runs import is_large, runs_of
 from host_tools.packs.schema import (
     AFTER,
     BEFORE,
     FEATURE,
     INDEXES,
     OUTLINE,
-    PIECE,
-    PIECES,
+    RUN,
+    RUNS,
     STAGE,
     VERSION,
 )
-from host_tools.packs.shapes import NO_SHAPE, Shape, box_shape, pieces_of, shapes_of
+from host_tools.packs.shapes import NO_SHAPE, Shape, box_shape, shapes_of
 from host_tools.packs.sources import BATCH, Batch, batches
 
-LAYOUT: Final = "sledwarden zone pack, layout 2"
+LAYOUT: Final = "sledwarden zone pack, layout 3"
 TOLD: Final = 10
 """Faults that are told one by one; the rest are counted."""
 
@@ -338,13 +340,10 @@ def _write(stage: sqlite3.Connection, part: Path, advance: Advance) -> Counter[s
             )
             large = _fill(pack, stage, kinds, advance)
             if large:
-                inner = "what is near of large features; the unit reads it"
-                nowhere = (None,) * 5
-                pack.execute(contents, ("pieces", "attributes", "pieces", inner, changed, *nowhere))
-                for statement in PIECES:
+                for statement in RUNS:
                     pack.execute(statement)
                 for fid in large:
-                    _cut(pack, fid)
+                    _put_runs(pack, fid)
             try:
                 for statement in INDEXES:
                     pack.execute(statement)
@@ -385,7 +384,7 @@ def _fill(
             kinds[kind] += 1
             if blob is not None:
                 outlines.append((fid, west, east, south, north))
-                if len(blob) > PIECED_BYTES or east - west > PIECED_DEG:
+                if is_large(blob, (west, south, east, north)):
                     large.append(fid)
         pack.executemany(FEATURE, features)
         pack.executemany(OUTLINE, outlines)
@@ -394,9 +393,22 @@ def _fill(
     return large
 
 
-def _cut(pack: sqlite3.Connection, fid: int) -> None:
+def _put_runs(pack: sqlite3.Connection, fid: int) -> None:
     (blob,) = pack.execute("SELECT geom FROM features WHERE fid = ?", (fid,)).fetchone()
-    pack.executemany(PIECE, ((fid, *piece.box, piece.blob) for piece in pieces_of(blob)))
+    pack.executemany(
+        RUN,
+        (
+            (
+                fid << RUN_BITS | number,
+                *(run.box[edge] for edge in (0, 2, 1, 3)),
+                run.first_lat,
+                run.last_lat,
+                run.is_ring,
+                run.blob,
+            )
+            for number, run in enumerate(runs_of(blob))
+        ),
+    )
 
 
 def _refuse_twice(stage: sqlite3.Connection) -> None:

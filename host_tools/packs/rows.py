@@ -15,7 +15,7 @@ from typing import Any, Final
 from firmware.maps.packs import KINDS, STRUCK, attributes_of
 
 Box = tuple[float, float, float, float]
-"""West, east, south, north in degrees."""
+"""West, south, east, north in degrees."""
 
 _MOST_EXACT = 2**53  # whole numbers above this may have been rounded on the way
 _DATED = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")

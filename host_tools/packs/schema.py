@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from firmware.maps.large import RUNS as RUNS_TABLE
 from firmware.maps.packs import ID_INDEX
+from firmware.maps.runs import RUN_BITS
 
 VERSION: Final = 10300  # PRAGMA user_version of GeoPackage 1.3
 
@@ -61,7 +63,6 @@ BEFORE: Final = (
 
 FEATURE: Final = "INSERT INTO features VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 OUTLINE: Final = "INSERT INTO rtree_features_geom VALUES (?, ?, ?, ?, ?)"
-PIECE: Final = "INSERT INTO pieces VALUES (NULL, ?, ?, ?, ?, ?, ?)"
 
 INDEXES: Final = (f"CREATE UNIQUE INDEX {ID_INDEX} ON features (kind, id)",)
 
@@ -109,18 +110,16 @@ AFTER: Final = (
         WHEN OLD.geom NOT NULL BEGIN {_DROP} END""",
 )
 
-# Only a pack with large features has them: two tables make QGIS ask which one is meant.
-PIECES: Final = (
-    # Section 2.4: a table without geometry of its own kind, which "attributes" in the contents say.
-    """CREATE TABLE pieces (
-        piece INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, fid INTEGER NOT NULL,
-        minx DOUBLE NOT NULL, miny DOUBLE NOT NULL, maxx DOUBLE NOT NULL, maxy DOUBLE NOT NULL,
-        geom BLOB NOT NULL
+# Only a pack with large features has them. The name keeps it out of the list of layers: GDAL takes
+# one like that for an index, and QGIS would ask which of two tables is meant.
+RUNS: Final = (
+    f"""CREATE VIRTUAL TABLE {RUNS_TABLE} USING rtree(
+        run, minx, maxx, miny, maxy, +first_lat, +last_lat, +is_ring, +geom
     )""",
-    "CREATE INDEX pieces_place ON pieces (fid, minx, maxx, miny, maxy)",
-    # The pieces of what an editor changed are no longer true: the whole is read then.
-    """CREATE TRIGGER pieces_update AFTER UPDATE OF geom ON features
-        BEGIN DELETE FROM pieces WHERE fid = OLD.fid; END""",
-    """CREATE TRIGGER pieces_delete AFTER DELETE ON features
-        BEGIN DELETE FROM pieces WHERE fid = OLD.fid; END""",
+    # The runs of what an editor changed are no longer true: the whole is read then.
+    f"""CREATE TRIGGER {RUNS_TABLE}_update AFTER UPDATE OF fid, geom ON features
+        BEGIN DELETE FROM {RUNS_TABLE} WHERE run >> {RUN_BITS} = OLD.fid; END""",
+    f"""CREATE TRIGGER {RUNS_TABLE}_delete AFTER DELETE ON features
+        BEGIN DELETE FROM {RUNS_TABLE} WHERE run >> {RUN_BITS} = OLD.fid; END""",
 )
+RUN: Final = f"INSERT INTO {RUNS_TABLE} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"

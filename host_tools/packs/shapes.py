@@ -1,4 +1,4 @@
-"""Geometry on its way into a zone pack: checked, repaired, cut at the date line, cut into pieces.
+"""Geometry on its way into a zone pack: checked, repaired, cut at the date line.
 
 What is good is done by the thousand; what is not is looked at one by one, by the reader that the
 unit has, so that its fault has the same words everywhere.
@@ -6,11 +6,9 @@ unit has, so that its fault has the same words everywhere.
 
 from __future__ import annotations
 
-import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +16,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from firmware.maps.geopackage import SRS_ID, decode
-from firmware.maps.packs import PIECE_REACH_M, PIECED_BYTES, PIECED_DEG
+from firmware.maps.large import LARGE_BYTES
 from host_tools.packs.rows import Box
 
 DIGITS: Final = 7
@@ -28,17 +26,10 @@ _BARE: Final = b"GP\0\x01" + struct.pack("<i", SRS_ID)
 _TAKEN: Final = np.array([0, 1, 3, 4, 5, 6])  # GEOS: point, line, polygon and their multiples
 NO_SHAPE: Final = "has no geometry: expected a point, a line or a polygon"
 _NO_MAP: Final = "expected points, lines or polygons in degrees"
-_PIECE_CORNERS: Final = 400
-_PIECE_DEG: Final = 45.0
-_LEAST_DEG: Final = 0.02
-_MOST_WIDE_DEG: Final = 60.0  # nearer to a pole than 2 km a flat map of degrees holds no more
-_FINER_THAN_NEEDED_DEG: Final = 1e-6  # 0.1 m: 0.2 % of the shortest distance that a law asks for
-_M_PER_DEG_LAT: Final = 110_574.0
 _FEW_CROSSINGS: Final = 500  # mended by the even-odd rule in a second
 _MOST_CROSSINGS: Final = 200_000  # mended in some 15 s
 _SAMPLED_EDGES: Final = 400
 _FEWEST_EDGES: Final = 8
-_FEWEST_OF_RING: Final = 4
 _GOLDEN: Final = 0.6180339887498949
 
 
@@ -49,14 +40,6 @@ class Shape:
     blob: bytes
     box: Box
     repaired: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What a place inside `box` needs of a large geometry: all of it within 2 km of there."""
-
-    box: Box
-    blob: bytes
 
 
 def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
@@ -93,111 +76,6 @@ def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
 def box_shape(box: Box) -> Shape:
     """A box of degrees as a polygon."""
     return Shape(_BARE + _wkb(shapely.box(*box)), box)
-
-
-def pieces_of(blob: bytes) -> Iterator[Piece]:
-    """The pieces of a geometry that is too large to be read whole on the way; none of others.
-
-    Each is what lies within reach of a tile. Who stands in the tile finds in its piece all that
-    is near, and the piece's own cuts are further off than anyone there looks.
-    """
-    shape, west, south, east, north = _opened(blob)
-    if len(blob) <= PIECED_BYTES and east - west <= PIECED_DEG:
-        return
-    high = PIECE_REACH_M / _M_PER_DEG_LAT
-    south, north = max(-90.0, south - high), min(90.0, north + high)
-    wide = _wide(south, north)
-    west, east = west - wide, east + wide
-    if west < -180.0 or east > 180.0:
-        west, east = -180.0, 180.0
-    yield from _cut(shape, (west, south, east, north))
-
-
-def _cut(shape: BaseGeometry, tile: Box) -> Iterator[Piece]:
-    west, south, east, north = tile
-    near = _flat(_clipped(shape, _around(tile)), shape)
-    if near is None:
-        return
-    side = max(east - west, north - south)
-    is_small = shapely.get_num_coordinates(near) <= _PIECE_CORNERS and side <= _PIECE_DEG
-    if is_small or side <= _LEAST_DEG:
-        if not is_small:
-            near = _simpler(near)
-        yield Piece(tile, _BARE + _wkb(near))
-        return
-    xs, ys = [west, east], [south, north]
-    if east - west >= (north - south) / 2:
-        xs.insert(1, (west + east) / 2)
-    if north - south >= (east - west) / 2:
-        ys.insert(1, (south + north) / 2)
-    for low, high in pairwise(ys):
-        for left, right in pairwise(xs):
-            yield from _cut(near, (left, low, right, high))
-
-
-def _simpler(shape: BaseGeometry) -> BaseGeometry:
-    """The shape without the corners that no law's distance needs, where that leaves it whole.
-
-    Outline by outline: GEOS's own ways for polygons take the square of the corners, and so minutes
-    for a lake of a million."""
-    if shapely.get_dimensions(shape) != 2:
-        return shapely.simplify(shape, _FINER_THAN_NEEDED_DEG)
-    made = []
-    for part in shapely.get_parts(shape):
-        corners, ring = shapely.get_coordinates(shapely.get_rings(part), return_index=True)
-        lines = shapely.linestrings(corners, indices=ring)
-        lines = shapely.simplify(lines, _FINER_THAN_NEEDED_DEG, preserve_topology=False)
-        outer, *holes = shapely.get_num_coordinates(lines) >= _FEWEST_OF_RING
-        if not outer:
-            return shape
-        corners, ring = shapely.get_coordinates(lines[[outer, *holes]], return_index=True)
-        rings = shapely.linearrings(corners, indices=ring)
-        made.append(shapely.polygons(rings[0], rings[1:] if any(holes) else None))
-    simple = made[0] if len(made) == 1 else shapely.multipolygons(made)
-    return simple if shapely.is_valid(simple) else shape
-
-
-def _clipped(shape: BaseGeometry, around: BaseGeometry) -> BaseGeometry:
-    """What lies in a box, the quick way where that comes out clean; or in two at the date line."""
-    if shapely.get_parts(around).size == 1:
-        quick = shapely.clip_by_rect(shape, *shapely.bounds(around))
-        if shapely.is_valid(quick):
-            return quick
-    return shapely.intersection(shape, around)
-
-
-def _around(tile: Box) -> BaseGeometry:
-    """A tile with its reach; over the date line it goes on at the other side of the map."""
-    west, south, east, north = tile
-    high = PIECE_REACH_M / _M_PER_DEG_LAT
-    south, north = max(-90.0, south - high), min(90.0, north + high)
-    wide = _wide(south, north)
-    west, east = west - wide, east + wide
-    if east - west >= 360.0:
-        return shapely.box(-180.0, south, 180.0, north)
-    if west < -180.0:
-        one, other = (-180.0, east), (west + 360.0, 180.0)
-    elif east > 180.0:
-        one, other = (west, 180.0), (-180.0, east - 360.0)
-    else:
-        return shapely.box(west, south, east, north)
-    return shapely.union_all(
-        [shapely.box(left, south, right, north) for left, right in (one, other)]
-    )
-
-
-def _wide(south: float, north: float) -> float:
-    """The reach in degrees of longitude where they are shortest."""
-    parallel = math.cos(math.radians(max(abs(south), abs(north))))
-    wide = PIECE_REACH_M / _M_PER_DEG_LAT / parallel if parallel > 1e-6 else _MOST_WIDE_DEG
-    return min(_MOST_WIDE_DEG, wide)
-
-
-def _opened(blob: bytes) -> tuple[BaseGeometry, float, float, float, float]:
-    head = 8 if blob[3] & 0x0E == 0 else 40
-    shape = shapely.from_wkb(blob[head:])
-    west, south, east, north = shape.bounds
-    return shape, west, south, east, north
 
 
 def _mended(wkb: bytes) -> Shape:
@@ -349,7 +227,7 @@ def _wkb(geom: BaseGeometry) -> bytes:
 
 def _blob(wkb: bytes, box: Box) -> bytes:
     """GeoPackage 1.3, section 2.1.3; the envelope only where the geometry is worth passing over."""
-    if len(wkb) <= PIECED_BYTES:
+    if len(wkb) <= LARGE_BYTES:
         return _BARE + wkb
     west, south, east, north = box
     return b"GP\0\x03" + struct.pack("<i4d", SRS_ID, west, east, south, north) + wkb
