@@ -99,3 +99,8 @@ def test_a_clause_by_hours_or_days_needs_the_time_of_day(
 ) -> None:
     clause = law.parse((HEAD + CLAUSE).encode(), WHERE).clause[0]
     assert msgspec.structs.replace(clause, **keys).has_hours is has_hours
+
+
+def test_darkness_begins_half_an_hour_after_sunset_where_a_law_says_nothing_else() -> None:
+    clause = law.parse((HEAD + CLAUSE).encode(), WHERE).clause[0]
+    assert clause.sun_offset_min == 30  # Wis. Stat. 340.01(23)
