@@ -40,6 +40,21 @@ def saved(path: Path, *, is_forced: bool) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+def refuse_unwritable(*paths: Path) -> None:
+    """Raises SledwardenError where a file can't be written at one of these paths; leaves nothing.
+
+    For what costs a person time before it is written.
+    """
+    for path in paths:
+        refuse_to_replace(path)
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
+            os.close(descriptor)
+            Path(name).unlink()
+        except OSError as fault:
+            raise SledwardenError(str(path), f"can't be written: {fault.strerror}.") from fault
+
+
 def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)

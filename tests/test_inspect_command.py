@@ -301,6 +301,45 @@ def test_a_sheet_signed_anew_by_another_shows_another_key(tmp_path: Path) -> Non
     assert "NOT proven: it was signed by another key, " in done.stdout
 
 
+@pytest.mark.parametrize("signer", ["00", "", "not-hex" * 10, "00" * 33])
+def test_a_signer_that_is_no_key_is_wrong_use_and_says_nothing_of_the_sheet(
+    tmp_path: Path, signer: str
+) -> None:
+    signed(tmp_path)
+    done = run(tmp_path, "--check", "a.html", "--signer", signer)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--signer: {signer[:80]}: must be a public key, 64 hex digits." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("none/a.html", "none/a.html: can't be written: No such file or directory."),
+        ("taken/a.html", "taken/a.json: is a folder: must be a file's name."),
+    ],
+)
+def test_a_sheet_that_can_not_be_written_makes_no_key_and_leaves_nothing(
+    tmp_path: Path, output: str, why: str
+) -> None:
+    answers_file(tmp_path, "snowmobile")
+    (tmp_path / "taken" / "a.json").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    done = run(tmp_path, "--answers", "answers.json", "-o", output, "--key", "k")
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_of_answers_is_not_replaced_by_the_sheet_s_own_table(tmp_path: Path) -> None:
+    given = answers_file(tmp_path, "snowmobile")
+    text = given.read_text()
+    done = run(tmp_path, "--answers", "answers.json", "-o", "answers.html", "--key", "k")
+    assert done.returncode == 2
+    assert "--output: answers.html: its tables would replace answers.json." in done.stderr
+    assert given.read_text() == text
+    assert not (tmp_path / "k").exists()
+
+
 def test_a_sheet_that_was_signed_twice_proves_nothing(tmp_path: Path) -> None:
     from firmware.signing import SigningKey
     from host_tools.inspection.signature import proof_of

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -31,10 +33,12 @@ from host_tools.inspection.results import as_object, csv_text, json_text
 from host_tools.inspection.sheet import Sheet
 from host_tools.inspection.signature import proof_of, signed
 from host_tools.inspection.states import State
-from host_tools.saving import saved
+from host_tools.saving import refuse_unwritable, saved
 
 Vehicle = Literal["snowmobile", "low_speed_vehicle", "motor_vehicle"]
 SHEET_BYTES = 8 << 20
+TABLES = (".json", ".csv")
+"""What stands beside a sheet, for programs."""
 
 _SOURCE = f"A recording, or {LIVE}."
 
@@ -123,8 +127,18 @@ def inspect(
         return
     if answers is None:
         _guide(kept, sheet, beside, feed, told)
-    signing = _key(key, told)
-    _write(kept, sheet, output, signing, json, told, is_told=answers is None)
+    where = key or Path(typer.get_app_dir("sledwarden")) / "dealer.key"
+    known = SigningKey.load(where)
+    signing = known or SigningKey.make(where)
+    try:
+        _write(kept, sheet, output, signing, json, told, is_told=answers is None)
+    except BaseException:
+        if known is None:
+            where.unlink(missing_ok=True)  # it has signed nothing
+        raise
+    if known is None:
+        told.print(Text(f"a new key signs from now on: {where} ({words_of(signing.public)})"))
+        told.print(Text(f"its public half is {signing.public.hex()}: keep the file safe"))
     if sheet.verdict is not State.OPEN:
         beside.unlink(missing_ok=True)
     else:
@@ -141,6 +155,11 @@ def _open(
     if output.suffix != ".html":
         raise UsageError("--output", f"{output}: must end in .html.")
     beside = output.with_suffix(".progress.json")
+    refuse_unwritable(output, *map(output.with_suffix, TABLES))
+    if answers is not None and answers.resolve() in map(
+        Path.resolve, map(output.with_suffix, TABLES)
+    ):
+        raise UsageError("--output", f"{output}: its tables would replace {answers}.")
     if output.exists() and not force and not beside.exists():
         raise SledwardenError(
             str(output),
@@ -265,17 +284,6 @@ def _state_of(sheet: Sheet, gauge: str) -> State:
     return next((one for one in (State.FAIL, State.UNSURE) if one in states), State.PASS)
 
 
-def _key(path: Path | None, out: Console) -> SigningKey:
-    """The dealer's key; made where there is none, and said."""
-    where = path or Path(typer.get_app_dir("sledwarden")) / "dealer.key"
-    key = SigningKey.load(where)
-    if key is None:
-        key = SigningKey.make(where)
-        out.print(Text(f"a new key signs from now on: {where} ({words_of(key.public)})"))
-        out.print(Text(f"its public half is {key.public.hex()}: keep the file safe"))
-    return key
-
-
 def _write(
     kept: Kept,
     sheet: Sheet,
@@ -286,18 +294,16 @@ def _write(
     *,
     is_told: bool,
 ) -> None:
-    """Writes the three files; the page names the digests of the other two. `is_told` says that the
-    person has just seen what it came to."""
+    """Writes the three files, or none; the page names the digests of the other two. `is_told` says
+    that the person has just seen what it came to."""
     results = as_object(kept, sheet, Clock().system_utc())
-    texts = {
-        output.with_suffix(".json"): json_text(results).encode(),
-        output.with_suffix(".csv"): csv_text(results).encode(),
-    }
+    tables = (json_text(results).encode(), csv_text(results).encode())
+    texts = dict(zip(map(output.with_suffix, TABLES), tables, strict=True))
     digests = {path.name: hashlib.sha256(octets).hexdigest() for path, octets in texts.items()}
     html = page(results, words=words_of(key.public), digests=digests, name=output.name)
-    for path, octets in {**texts, output: signed(html, key)}.items():
-        with saved(path, is_forced=True) as beside:
-            beside.write_bytes(octets)
+    with ExitStack() as files:
+        for path, octets in {**texts, output: signed(html, key)}.items():
+            files.enter_context(saved(path, is_forced=True)).write_bytes(octets)
     if json:
         sys.stdout.write(json_text(results))
     elif not is_told:
@@ -307,6 +313,12 @@ def _write(
 
 def _check(path: Path, signer: str | None, json: bool) -> None:
     """Proves a sheet: that these bytes were signed, by whom, and the files that stand beside it."""
+    if signer is not None and not re.fullmatch("[0-9a-fA-F]{64}", signer):
+        raise UsageError(
+            "--signer",
+            f"{signer[:80]}: must be a public key, 64 hex digits.",
+            "The dealer's `inspect` printed it when the key was made; --check prints a sheet's.",
+        )
     try:
         octets = whole(path, "a signed sheet", SHEET_BYTES)
     except OSError as fault:
@@ -316,7 +328,7 @@ def _check(path: Path, signer: str | None, json: bool) -> None:
     if not wrong and signer is not None and signer.lower() != proof.key:
         wrong = f"it was signed by another key, {proof.words}"
     beside = {}
-    for suffix in (".json", ".csv"):
+    for suffix in TABLES:
         one = path.with_suffix(suffix)
         if not wrong and one.is_file():
             digest = hashlib.sha256(one.read_bytes()).hexdigest()
