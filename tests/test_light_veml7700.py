@@ -108,6 +108,54 @@ def test_another_chip_at_the_address_is_not_written_to() -> None:
     assert bench.model._registers[0] == 0x0001
 
 
+@pytest.mark.parametrize("chip_id", [0x0000, 0xFFFF])
+@pytest.mark.parametrize("lux", [60.0, 850.0, 5_000.0, 40_000.0, 100_000.0])
+def test_a_chip_without_an_id_is_taken_once_it_counts_as_its_ranges_say(
+    lux: float, chip_id: int
+) -> None:
+    bench = Bench(lux, chip_id)
+    values = bench.run(12)
+    first = next(n for n, value in enumerate(values) if isinstance(value, Light))
+    assert all(isinstance(value, Missing) for value in values[:first])
+    light = bench.light()
+    assert light.lux == pytest.approx(lux, rel=0.01, abs=0.04)
+    # 0.0036 lux a count and its 10 %, as the older sheet has them, are inside the error:
+    assert light.lux - light.error_lux < 0.9 * lux * 0.0036 / 0.0042
+
+
+def test_a_chip_without_an_id_tells_no_darkness_before_it_has_shown_that_it_sees() -> None:
+    bench = Bench(0.0, 0x0000)
+    assert bench.run(40)[-1] == Missing(
+        Why.NOT_TRUSTED, "has no ID: it must count light as a VEML7700 does first"
+    )
+    bench.model.lux = 850.0
+    bench.run(8)
+    assert bench.light().lux == pytest.approx(850.0, rel=0.01)
+    bench.model.lux = 0.0  # from now on darkness is darkness
+    assert bench.light().lux == 0.0
+    bench.fake.fault(0x10, "nack")
+    assert isinstance(bench.next(), Missing)
+    bench.fake.fault(0x10, "clear")
+    assert bench.light().lux == 0.0
+
+
+@pytest.mark.parametrize("count", [0, 63, 64, 5_000, 0xFFFF])
+def test_another_chip_without_an_id_that_answers_with_one_count_is_never_taken(count: int) -> None:
+    bench = Bench(850.0, 0x0000)
+    bench.model.is_frozen = True
+    bench.model._registers[4] = count
+    assert all(isinstance(value, Missing) for value in bench.run(60))
+
+
+@pytest.mark.parametrize("fault", ["ones", "zeros"])
+def test_a_line_that_is_held_is_never_taken_for_a_chip_without_an_id(fault: str) -> None:
+    bench = Bench(850.0)
+    bench.fake.fault(0x10, fault)
+    assert all(isinstance(value, Missing) for value in bench.run(60))
+    bench.fake.fault(0x10, "clear")
+    assert bench.light().lux == pytest.approx(850.0, rel=0.01)
+
+
 def test_a_count_that_is_the_same_in_another_range_is_frozen() -> None:
     bench = Bench(850.0)
     bench.light()

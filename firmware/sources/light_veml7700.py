@@ -1,10 +1,12 @@
 """The VEML7700 light sensor: lux in three ranges (Vishay data sheet 84286, application note 84323).
 
 The lux of a count and the ID are those of revision 1.8 (2024) of the sheet. Revision 1.4 (2019) has
-0.0036 lux, 14 % less, which is more than the error that is stated here, and knows no ID register:
-whether chips of before then answer with the ID was not verified, and one that does not is refused.
-It has no flag that says that an integration has ended, so each range is read only once its first
-integration must be over.
+0.0036 lux, 14 % less, and knows no ID register: what chips of before then answer there was not
+verified. One that answers as where there is no register is known by what it does, since others of
+the maker live at this address: it must keep its settings to the bit, and count light in two ranges
+as their gains and times say. Until it has, it has no light to tell; its error then covers both
+sheets. The chip has no flag that says that an integration has ended, so each range is read only
+once its first integration must be over.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ TIME = Field("ALS_IT", CONFIG, 6, 4)
 SHUT_DOWN = Field("ALS_SD", CONFIG, 0)
 LIGHT = Register("ALS", 0x04, 2)
 ID = Register("ID", 0x07, 2)
-ID_CODE = Field("ID code", ID, 0, 8)
 
 CODE = 0x81
+NO_REGISTER = (0x0000, 0xFFFF)
+"""What a chip answers where it has no register."""
 FULL = 0xFFFF
 LUX_PER_COUNT = 0.0042  # at gain 2 and 800 ms
 MOST_LUX = 120_000.0  # p. 1; beyond it the polynomial grows without measure
 POWER_ON_S = 0.0025  # before the first integration begins
 SLACK = 1.1  # the chip's own oscillator
 ACCURACY = 0.10
+UNNAMED_ACCURACY = 0.25  # 0.0036 instead of 0.0042, and 10 % of it
+AGREEMENT = 0.25  # of two ranges on one light: the bend is 8 % at the most, and light flickers
 DARK_COUNTS = 3
 STILL_COUNTS = 64  # fewer may well be equal in another range too
 
@@ -80,7 +85,8 @@ def straightened(lux: float) -> float:
 class Veml7700:
     """A VEML7700, 0.03 to 120,000 lux, read four times a second; it changes range by itself.
 
-    What is not a number: a full count, another chip's ID, settings that are not ours (it lost its
+    What is not a number: a full count, another chip's ID, no ID and nothing yet that a VEML7700
+    alone would do, settings that are not ours (it lost its
     supply, and is shut down: it is set up again), an integration that has not ended, what a range
     before the last change has left, and a count that is the same in another range (frozen).
     """
@@ -99,6 +105,9 @@ class Veml7700:
         self._count = 0
         self._still = 0
         self._asked: int | None = None  # the count that another range must not show
+        self._has_id = False
+        self._is_proven = False
+        self._tried: tuple[int, Range] | None = None  # a count, to be held against the next range's
 
     def read(self, at_s: float) -> Reading:
         """The light now, or why there is none; sets the chip up first when it has to."""
@@ -110,10 +119,13 @@ class Veml7700:
         return Reading(self.channel, value, at_s, self.source, self.fresh_s)
 
     def _measure(self, at_s: float) -> Light | Missing:
-        found = self.chip.get(ID_CODE)
-        if found != CODE:
+        found = self.chip.get(ID)
+        self._has_id = self._has_id or found & 0xFF == CODE
+        if found & 0xFF != CODE and (self._has_id or found not in NO_REGISTER):
             self._ready_s = None
-            return Missing(Why.NOT_TRUSTED, f"answers with ID 0x{found:02X}, not as a VEML7700")
+            return Missing(
+                Why.NOT_TRUSTED, f"answers with ID 0x{found & 0xFF:02X}, not as a VEML7700"
+            )
         if self._ready_s is None:
             self._set_up(1)
         elif self.chip.get(CONFIG) != RANGES[self._range].config:
@@ -122,6 +134,8 @@ class Veml7700:
         if self._ready_s is None or at_s < self._ready_s:
             return Missing(Why.STARTING, "the first integration has not ended")
         count = self.chip.get(LIGHT)
+        if not self._has_id and not self._is_proven:
+            return self._prove(count)
         if self._has_frozen(count):
             return Missing(Why.NOT_TRUSTED, f"its count stands still at {count} in every range")
         return self._light(count)
@@ -142,7 +156,40 @@ class Veml7700:
         lux = straightened(lux) if now.is_bent else lux
         if lux > MOST_LUX:
             return Missing(Why.SATURATED, f"a count of {count}: too much light")
-        return Light(lux, ACCURACY * lux + error_lux)
+        accuracy = ACCURACY if self._has_id else UNNAMED_ACCURACY
+        return Light(lux, accuracy * lux + error_lux)
+
+    def _prove(self, count: int) -> Light | Missing:
+        """A step of finding out whether a chip without an ID counts as a VEML7700 does."""
+        now, tried, self._tried = RANGES[self._range], self._tried, None
+        if tried is not None:
+            due = tried[0] * tried[1].lux_per_count / now.lux_per_count
+            if abs(count - due) <= AGREEMENT * due:
+                self._is_proven = True
+                return self._light(count)
+            self._set_up(1)  # from anew: the light may have changed just then
+            return Missing(
+                Why.NOT_TRUSTED, f"has no ID, and counts {count}, where a VEML7700 has {due:.0f}"
+            )
+        place = self._place_to_compare(count)
+        if place is not None:
+            self._tried = count, now
+        elif count >= 0.9 * FULL:
+            place = min(self._range + 1, len(RANGES) - 1)
+        elif count < STILL_COUNTS:
+            place = max(self._range - 1, 0)
+        if place is not None and place != self._range:
+            self._set_up(place)
+        return Missing(Why.NOT_TRUSTED, "has no ID: it must count light as a VEML7700 does first")
+
+    def _place_to_compare(self, count: int) -> int | None:
+        """The range that shows the light of this count well too; None where none does."""
+        for place in (self._range - 1, self._range + 1):
+            if count >= STILL_COUNTS and 0 <= place < len(RANGES):
+                due = count * RANGES[self._range].lux_per_count / RANGES[place].lux_per_count
+                if STILL_COUNTS <= due < 0.9 * FULL:
+                    return place
+        return None
 
     def _has_frozen(self, count: int) -> bool:
         """Whether the count is the one that another range showed before."""
