@@ -1,4 +1,4 @@
-"""The sheet as a page: it opens offline, runs no script, and prints a sled's on one sheet of paper.
+"""The sheet as a page: it opens offline, runs no script, and prints on one sheet of paper.
 
 What failed stands first and in words; what does not apply says why, in small letters at the end.
 """
@@ -11,7 +11,10 @@ from typing import Any
 from host_tools.report.markup import Child, Markup, el
 
 DENSE_ROWS = 24
-"""A sheet of more paragraphs is set in two columns."""
+"""A sheet of more paragraphs is set in columns: two on a screen, three on paper."""
+
+CLOSE_REMARKS = 8
+"""A dense sheet on which more is remarked is set closer still."""
 
 LINE_LETTERS = 95
 SETTINGS = ((38, None), (50, "tight"), (66, "tighter"))
@@ -58,9 +61,11 @@ def page(whole: dict[str, Any], *, words: str, digests: dict[str, str], name: st
 
 
 def _setting(shown: list[dict[str, Any]]) -> str | None:
-    """How close the sheet is set, so that a sled's is one page whatever has to be said on it."""
+    """How close the sheet is set, so that it is one page whatever has to be said on it."""
     if len(shown) > DENSE_ROWS:
-        return "dense"
+        checks = [one for row in shown for one in row.get("checks", [])]
+        remarked = sum(one["state"] in _SAID or bool(_remark(one)) for one in checks)
+        return "dense close" if remarked > CLOSE_REMARKS else "dense"
     lines = 0.0
     for row in shown:
         lines += 1.0 if row["state"] in _SAID else 0.0  # at the head, until there are six
