@@ -16,8 +16,9 @@ from shapely.geometry.base import BaseGeometry
 
 from firmware.errors import ZoneError
 from firmware.maps.large import LARGE_BYTES
+from firmware.maps.outlines import Outline
 from firmware.maps.packs import ENOUGH, MOST_CORNERS, Pack, surroundings
-from firmware.maps.plane import Outline, Plane
+from firmware.maps.plane import Plane
 from firmware.maps.zones import Near, Nearby
 from firmware.readings import Feature
 from host_tools.packs import build as packs

@@ -12,8 +12,9 @@ import shapely
 from packing import opened, pack_of, row
 from shapely.geometry.base import BaseGeometry
 
+from firmware.maps.outlines import Outline
 from firmware.maps.packs import surroundings
-from firmware.maps.plane import Outline, Plane
+from firmware.maps.plane import Plane
 from firmware.maps.zones import Nearby
 from firmware.readings import Feature
 from host_tools.packs.shapes import Shape, shapes_of

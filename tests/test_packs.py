@@ -123,6 +123,12 @@ def test_a_lake_over_the_date_line_is_one_lake(tmp_path: Path) -> None:
                 near = nearest_of(pack, place)
                 assert near is not None, place
                 assert near.distance_m == 0.0, place
+                # To its shores, north and south: the line that the map is cut at is none.
+                to_east_m = WGS84.inv(place[1], 44.005, math.copysign(179.99, -place[1]), 44.005)[2]
+                to_west_m = WGS84.inv(place[1], 44.005, math.copysign(179.99, place[1]), 44.005)[2]
+                to_north_m = WGS84.inv(180.0, 44.005, 180.0, 44.01)[2]
+                true_m = min(to_east_m, to_west_m, to_north_m)  # 401 m, or 556 m at the line
+                assert near.depth_m == pytest.approx(true_m, rel=0.002), place
             near = nearest_of(pack, (44.005, 179.98))
             assert near is not None
             true_m = WGS84.inv(179.98, 44.005, 179.99, 44.005)[2]

@@ -10,7 +10,8 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from firmware.maps.plane import Box, Outline
+from firmware.maps.outlines import Outline
+from firmware.maps.plane import Box
 from firmware.maps.zones import Nearby
 from firmware.readings import Feature
 

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
-from firmware.maps.plane import Outline, Plane
+from firmware.maps.outlines import Outline
+from firmware.maps.plane import Plane
 from firmware.readings import Feature, Surroundings
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH
 

@@ -57,27 +57,25 @@ def rings_near(
     the way east from the place, up to the date line, may meet.
     """
     is_flipped = sum(_is_met(one.first_lat, one.last_lat, lat) for one in beyond) % 2 == 1
-    unrolled: dict[int, Line] = {}
-    for number, line in runs.items():
+    for line in runs.values():
         turn = _turn(line[0][0], lon)
         if turn:  # on the other side of the date line: where the way east does not come, or early
-            line = tuple((x + turn, y) for x, y in line)  # noqa: PLW2901 -- the same, moved
-            is_flipped ^= _is_crossed_oddly(line, lon, lat)
+            is_flipped ^= _is_crossed_oddly([(x + turn, y) for x, y in line], lon, lat)
             is_flipped ^= turn < 0.0 and _is_met(line[0][1], line[-1][1], lat)
-        unrolled[number] = line
-    frame = _frame(unrolled.values(), box)
+    frame = _frame(runs.values(), lon, box)
     rings = []
-    for line in _joined(unrolled):
+    for line in _joined(runs):
         if line[0] == line[-1]:
             rings.append(line)
             continue
-        around = _led_around(line[-1], line[0], (lon, lat), frame)
-        is_flipped ^= _is_crossed_oddly((line[-1], *around, line[0]), lon, lat)
-        rings.append((*line, *around, line[0]))
+        end, start = ((x + _turn(x, lon), y) for x, y in (line[-1], line[0]))
+        around = _led_around(end, start, (lon, lat), frame)
+        is_flipped ^= _is_crossed_oddly((end, *around, start), lon, lat)
+        rings.append((*line, *map(_on_globe, around), line[0]))
     if is_flipped:
-        corners = _corners(frame)
+        corners = tuple(map(_on_globe, _corners(frame)))
         rings.append((*corners, corners[0]))
-    return tuple(_on_globe(ring) for ring in rings)
+    return tuple(rings)
 
 
 def thinned(line: Line, within_deg: float) -> Line:
@@ -148,12 +146,14 @@ def _is_crossed_oddly(line: Sequence[Corner], lon: float, lat: float) -> bool:
     return is_odd
 
 
-def _frame(lines: Iterable[Line], box: Box) -> Box:
+def _frame(lines: Iterable[Line], lon: float, box: Box) -> Box:
     """A box that holds another, these lines, and as much again about the first."""
     wide, high = (box.east - box.west) / 2, (box.north - box.south) / 2
     west, south, east, north = box
     for line in lines:
-        for x, y in line:
+        turn = _turn(line[0][0], lon)
+        for place, y in line:
+            x = place + turn
             if x < west:
                 west = x
             elif x > east:
@@ -201,9 +201,6 @@ def _corners(frame: Box) -> tuple[Corner, Corner, Corner, Corner]:
     return (west, south), (east, south), (east, north), (west, north)
 
 
-def _on_globe(ring: Line) -> Line:
-    if all(-180.0 <= x <= 180.0 for x, _ in ring):
-        return ring
-    return tuple(
-        (x - _TURN_DEG if x > 180.0 else x + _TURN_DEG if x < -180.0 else x, y) for x, y in ring
-    )
+def _on_globe(place: Corner) -> Corner:
+    x, y = place
+    return (x - _TURN_DEG if x > 180.0 else x + _TURN_DEG if x < -180.0 else x, y)

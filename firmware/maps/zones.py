@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from firmware.maps.calm import Calm
-from firmware.maps.plane import Box, Outline, Plane, Tree, gap_between2
+from firmware.maps.outlines import Outline, Tree
+from firmware.maps.plane import Box, Plane, gap_between2
 from firmware.quick import quick
 from firmware.readings import Feature, Surroundings
 
