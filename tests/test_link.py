@@ -42,9 +42,9 @@ from firmware.journal import stored
 from firmware.journal.reader import read
 from firmware.link.door import OPEN_QUESTION, QUESTION_S, QUIET_S, WINDOW_S
 from firmware.link.frames import framed
-from firmware.link.handling import Way
+from firmware.link.handling import LONGEST_REPLY_BYTES, Way
 from firmware.link.server import MAX_CLIENTS
-from firmware.link.ways import DATAGRAM_BYTES, LONGEST_REPLY_BYTES, SerialWay, reply_bytes
+from firmware.link.ways import DATAGRAM_BYTES, SerialWay, reply_bytes
 from firmware.port.hosts import HostKey, words_of
 from firmware.port.messages import GROUP, INDEX, Command
 

@@ -13,6 +13,9 @@ from smp.error import MGMT_ERR
 from firmware.link.door import Client
 from firmware.link.frames import Body, Refusal
 
+LONGEST_REPLY_BYTES = 16384
+"""The longest answer that any way in carries."""
+
 ROOM_FOR_NAMES = 48
 """What the header and the CBOR around the bytes of an answer take at most."""
 

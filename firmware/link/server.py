@@ -20,9 +20,17 @@ from firmware.journal.record import FORMAT
 from firmware.link import frames
 from firmware.link.door import Client, Door
 from firmware.link.frames import Body, GroupRefusal, Refusal, Request, file_refusal
-from firmware.link.handling import ROOM_FOR_NAMES, Handler, Name, Offset, Way, taken
+from firmware.link.handling import (
+    LONGEST_REPLY_BYTES,
+    ROOM_FOR_NAMES,
+    Handler,
+    Name,
+    Offset,
+    Way,
+    taken,
+)
 from firmware.link.intake import STAGING, Intake, IntakeError
-from firmware.link.service import Service, Write, shortened
+from firmware.link.service import Service, Write
 from firmware.link.shelf import Shelf
 from firmware.port.messages import GROUP, PACKED_BYTES, Command
 from firmware.signing import KEY_BYTES, SIGNATURE_BYTES
@@ -31,6 +39,7 @@ BUFFERS = 8
 """How many requests a client may have under way: they wait in the line's own buffers."""
 
 MAX_CLIENTS = 32
+_MORE = " ... and more."
 _LEVEL = 6  # zlib's own choice; 4.6 ms for 64 KiB of a journal on the slowest Pi that is fitted
 
 _T = TypeVar("_T")
@@ -122,17 +131,20 @@ class Server:
         except frames.NoAnswer:
             return None
         except frames.Refused as refused:
-            return frames.refuse(refused.request, refused.refusal)
+            return _refused(refused.request, refused.refusal, way)
         try:
-            return frames.answer(request, self._handle(request, self._client(who), way))
+            reply = frames.answer(request, self._handle(request, self._client(who), way))
+            if len(reply) > _most_bytes(request, way):
+                raise Refusal(MGMT_ERR.ENOMEM, "the answer is too long for this way in.")
         except Refusal as refusal:
-            return frames.refuse(request, refusal)
+            return _refused(request, refusal, way)
         except (IntakeError, ConfigError, LawError, ZoneError) as fault:
-            return frames.refuse(request, Refusal(MGMT_ERR.EINVAL, shortened(f"{fault}")))
+            return _refused(request, Refusal(MGMT_ERR.EINVAL, f"{fault}"), way)
         except (OSError, SledwardenError) as fault:
             _log.warning("%s", fault)
             what = fault.strerror if isinstance(fault, OSError) else fault
-            return frames.refuse(request, Refusal(MGMT_ERR.EUNKNOWN, f"the unit can't: {what}"))
+            return _refused(request, Refusal(MGMT_ERR.EUNKNOWN, f"the unit can't: {what}"), way)
+        return reply
 
     def forget(self, who: str) -> None:
         """Ends what a client had opened for itself: its line is gone."""
@@ -329,6 +341,22 @@ class Server:
             octets = octets[: max(1, len(octets) * room * 9 // (len(packed) * 10))]
             packed = zlib.compress(octets, _LEVEL)
         return {"off": wanted.off, "len": found.length, "raw": len(octets), "data": packed}
+
+
+def _most_bytes(request: Request, way: Way) -> int:
+    """How long an answer may be. That which files there are can't be asked for in parts."""
+    is_of_files = (request.group, request.command) == (GROUP, Command.INSTALL)
+    return LONGEST_REPLY_BYTES if is_of_files else way.reply_bytes
+
+
+def _refused(request: Request, refusal: Refusal, way: Way) -> bytes:
+    """The answer that refuses, its words cut to what the way carries: faults may be many."""
+    octets = refusal.words.encode(errors="replace")
+    room = way.reply_bytes - ROOM_FOR_NAMES
+    if len(octets) > room:
+        octets = octets[: room - len(_MORE)]
+        refusal.words = octets.decode(errors="ignore") + _MORE
+    return frames.refuse(request, refusal)
 
 
 class _KeyAlone(Struct):

@@ -16,9 +16,6 @@ from firmware.link.intake import Intake
 from firmware.link.settings import Settings
 from firmware.port.messages import GROUP, PLACE, Command
 
-MOST_LETTERS = 900
-"""What of a refusal fits an answer."""
-
 
 class Write(Struct):
     """A stretch of a file that is brought; `len` is the whole file's."""
@@ -178,8 +175,3 @@ class Service:
         self._door.tell(client, f"the date was set to {utc:%Y-%m-%dT%H:%M:%SZ}")
         self._door.request("date", f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}")
         return {}
-
-
-def shortened(words: str) -> str:
-    """Words that fit an answer: a configuration's faults may be many."""
-    return words if len(words) <= MOST_LETTERS else f"{words[:MOST_LETTERS]} ... and more."

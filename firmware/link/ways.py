@@ -16,13 +16,12 @@ from typing import Protocol
 from firmware.clock import Clock
 from firmware.errors import BusError, SledwardenError
 from firmware.link import frames
-from firmware.link.handling import Way
+from firmware.link.handling import LONGEST_REPLY_BYTES, Way
 from firmware.link.server import Server
 
 DATAGRAM_BYTES = 1452
 """An Ethernet frame's 1,500 less the headers of IPv6 and UDP: nothing is cut up on its way."""
 
-LONGEST_REPLY_BYTES = 16384
 SHORTEST_REPLY_BYTES = 256
 REPLY_S = 0.4
 """An answer takes a serial line for so long at most: a client waits two seconds for one."""
