@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from firmware.law import packs
+from firmware.law.packs import load_all
 from host_tools import law_rows
 
 
@@ -120,6 +121,15 @@ def test_the_table_says_how_far_each_paragraph_is_covered() -> None:
     told = law().stdout
     assert told.count("│ OUT ") == 99
     assert "to do" not in told.lower()
+
+
+def test_the_table_says_how_each_paragraph_is_covered_its_limits_and_whom_it_exempts() -> None:
+    cells = [line.split("│")[3].strip() for line in law().stdout.splitlines() if "│" in line]
+    told = " ".join(" ".join(cells).split())
+    for pack in load_all(["wi"]):
+        for one in pack.clause:
+            for words in (one.plain, one.how, *law_rows.figures(one), *one.exemptions):
+                assert " ".join(words.split()) in told, (one.citation, words)
 
 
 def test_a_row_that_no_drive_judges_names_those_that_speak_of_it_and_no_longer_citation() -> None:

@@ -92,17 +92,29 @@ def _list(pack: Law, clauses: list[Clause]) -> None:
         return
     counts = Counter(str(one.coverage) for one in clauses)
     told = ", ".join(f"{counts[one]} {one}" for one in COVERAGES if counts[one])
-    table = Table(title=f"{pack.title}: {told}; checked on {pack.checked_on}", title_justify="left")
-    for column in ("paragraph", "covered", "judged", "in a rider's words"):
+    title = f"{pack.title}: {told}; checked on {pack.checked_on}"
+    table = Table(title=title, title_justify="left", show_lines=True)
+    for column in ("paragraph", "covered", "in a rider's words; how, limits, exempt"):
         table.add_column(column, no_wrap=column == "covered")
     for kind in COVERAGES:
         for one in clauses:
             if one.coverage == kind:
                 live = "live" if one.kind else "shown" if one.notice else ""
-                table.add_row(escape(one.citation), one.coverage, live, escape(one.plain))
+                covered = f"{one.coverage}\n{live}".rstrip()
+                table.add_row(escape(one.citation), covered, _in_short(one))
     out.print(table)
     for claim in pack.unverified:
         out.print(f"not verified: {claim.title}: {claim.said} ({claim.why})", markup=False)
+
+
+def _in_short(clause: Clause) -> str:
+    """What the table says of a paragraph: the rider's words, how it is covered, its figures, and
+    whom it lets off."""
+    lines = [escape(clause.plain), f"[dim]{escape(clause.how)}[/dim]"]
+    for name, words in (("limits", figures(clause)), ("exempt", clause.exemptions)):
+        if words:
+            lines.append(f"[dim]{name}:[/dim] {escape('; '.join(words))}")
+    return "\n".join(lines)
 
 
 def _tell(pack: Law, clause: Clause) -> None:
