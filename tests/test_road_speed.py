@@ -6,7 +6,7 @@ from datetime import time
 
 import msgspec
 import pytest
-from judging import NO_FIX, clause_of, configured, east_of, fix_of, local_of, seen
+from judging import HOME, NO_FIX, clause_of, configured, east_of, fix_of, local_of, seen, square
 from test_road_network import map_of
 from test_roads import road
 
@@ -170,10 +170,30 @@ def test_a_limit_for_faster_roads_in_miles_goes_by_the_road_s_own_miles() -> Non
         assert judge(fast, 10.0, road("a", limit_mph=posted)).limit == limit
 
 
-def test_of_two_reaches_the_longer_one_is_the_way_beside_the_road() -> None:
+@pytest.mark.parametrize(
+    ("kind", "told", "verdict"),
+    [
+        ("trail", "road", Verdict.VIOLATION),
+        ("road", "road trail", Verdict.COMPLIANT),
+        ("road", "road", Verdict.UNKNOWN),  # what trails there are, nobody says
+    ],
+)
+def test_of_two_reaches_each_is_the_way_beside_its_own_kind(
+    kind: str, told: str, verdict: Verdict
+) -> None:
     clause = msgspec.structs.replace(
         TRAIL, near=(Near(("trail",), within_m=30.0), Near(("road",), within_m=10.0))
     )
     fix = fix_of(50.0, east_of(0.0, 65.0), error_ft=5.0)  # 20 m beside it
-    finding = judge(clause, 50.0, road("t", kind="trail", limit_mph="30"), fix=fix)
-    assert finding.verdict is Verdict.VIOLATION
+    cover = square("coverage", HOME, 20_000.0, "cover")
+    cover.attributes["of"] = told
+    nearby = map_of(road("t", kind=kind, limit_mph="30"), cover, is_covered=False)
+    assert judge(clause, 50.0, nearby=nearby, fix=fix).verdict is verdict
+
+
+def test_of_two_reaches_along_one_kind_the_longer_one_counts() -> None:
+    clause = msgspec.structs.replace(
+        TRAIL, near=(Near(("trail",), within_m=30.0), Near(("trail", "road"), within_m=10.0))
+    )
+    fix = fix_of(50.0, east_of(0.0, 65.0), error_ft=5.0)
+    assert judge(clause, 50.0, road("t", kind="trail"), fix=fix).verdict is Verdict.VIOLATION

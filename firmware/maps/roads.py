@@ -7,7 +7,7 @@ of its width by more than the position's error; two that both may be it are told
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -83,7 +83,8 @@ class Roads:
         self._plane = Plane(around.lat_deg, around.lon_deg)
         self._lines: list[tuple[Feature, list[_Segment]]] = []
         self._crossings: list[tuple[Feature, tuple[float, float], float, float]] = []
-        self._covers: list[Outline] = []
+        self._kinds = frozenset(kinds)
+        self._covers: list[tuple[frozenset[str], Outline]] = []
         for order, feature in enumerate(around.features):
             if feature.kind == "crossing":
                 for part in feature.parts:
@@ -95,24 +96,31 @@ class Roads:
             elif feature.kind == "coverage":
                 told = feature.attributes.get("of", "dwelling").split()
                 if any(kind in told for kind in kinds):
-                    self._covers.append(Outline(feature, order, self._plane))
+                    self._covers.append((frozenset(told), Outline(feature, order, self._plane)))
         self._looked: tuple[float, float] | None = None
         self._near: list[tuple[Feature, list[_Segment]]] = []
 
     def is_covered(self, place: tuple[float, float]) -> bool:
-        """Whether a pack says that it knows all roads at a place."""
+        """Whether packs say that they know all lines of every kind at a place."""
         x, y = self._plane.xy(*place)
-        return any(outline.holds(x, y) for outline in self._covers)
+        known: set[str] = set()
+        for told, outline in self._covers:
+            if not known >= told and outline.holds(x, y):
+                known |= told
+        return known >= self._kinds
 
     def near(
-        self, place: tuple[float, float], error_m: float, half_m: float | None = None
+        self,
+        place: tuple[float, float],
+        error_m: float,
+        half_m: float | Mapping[str, float] | None = None,
     ) -> list[OnRoad]:
         """The roads that a place may be on, nearest first; `half_m` is how far they reach to each
-        side, where their own width is not what counts."""
+        side, all or each kind, where their own width is not what counts."""
         x, y = self._plane.xy(*place)
         found = []
         for feature, segments in self._about(x, y):
-            reach_m = half_m
+            reach_m = half_m.get(feature.kind) if isinstance(half_m, Mapping) else half_m
             if reach_m is None:
                 reach_m = (feature.number("width_m") or WIDTH_M) / 2.0
             distance_m, course_deg = min(_apart(x, y, one) for one in segments)

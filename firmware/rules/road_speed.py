@@ -82,7 +82,9 @@ class RoadSpeed:
 
     def _on_roads(self, now: Snapshot, fix: Fix, nearby: Nearby, clause: Clause) -> Finding:
         kinds = tuple(kind for near in clause.near for kind in near.kinds) or ("road",)
-        half_m = max((near.reach_m for near in clause.near), default=None)
+        half_m: dict[str, float] = {}
+        for near in clause.near:
+            half_m |= {kind: max(near.reach_m, half_m.get(kind, 0.0)) for kind in near.kinds}
         roads = self._roads(nearby, kinds)
         here = (fix.lat_deg, fix.lon_deg)
         found = roads.near(here, fix.error_m, half_m)
