@@ -37,6 +37,27 @@ def test_too_fast_a_sled_has_left_the_150_ft_once_it_is_three_errors_out() -> No
     assert ride(*out)[2:] == [Verdict.UNSURE] * 3 + [Verdict.COMPLIANT]
 
 
+def test_a_way_that_surely_led_through_it_counts_where_the_sled_may_have_left_it() -> None:
+    assert ride((130.0, 30.0), (155.0, 30.0)) == [Verdict.VIOLATION] * 2
+    assert ride((130.0, 9.0), (155.0, 30.0)) == [Verdict.APPROACHING, Verdict.UNSURE]
+
+
+@pytest.mark.parametrize(
+    ("feet", "verdict"),
+    [((60.0, 40.0), Verdict.VIOLATION), ((155.0, 152.0), Verdict.UNSURE)],
+    ids=["surely inside", "maybe inside"],
+)
+def test_in_a_zone_the_speed_is_that_of_the_place_and_not_of_the_way_there(
+    feet: tuple[float, float], verdict: Verdict
+) -> None:
+    memory = RULE.begin()
+    for at_s, away_ft, speed_mph in ((100.0, feet[0], 20.0), (100.5, feet[1], 30.0)):
+        now = seen(at_s=at_s, fix=fix_of(speed_mph, east_of(away_ft)), nearby=map_of(HOUSE))
+        memory, finding = RULE.judge(memory, now, DWELLINGS)
+    assert finding.verdict is verdict
+    assert (finding.value, finding.away_ft) == (pytest.approx(30.0), pytest.approx(feet[1], abs=1))
+
+
 def test_who_kept_the_limit_may_go_faster_as_soon_as_the_zone_may_have_ended() -> None:
     slow = [(130.0, 9.5), (155.0, 9.5), (161.0, 9.5)]
     assert ride(*slow, (170.0, 9.5))[-1] is Verdict.APPROACHING  # still the same stay
