@@ -94,6 +94,8 @@ def judged(clause: Clause) -> str:
         words.append(f"from {clause.season.from_day} to {clause.season.to_day}")
     if clause.demanded_by:
         words.append(f"in {_listed(clause.demanded_by)} mode only")
+    if clause.exempt_aged is not None:
+        words.append(f"not of sleds of model years {clause.exempt_aged} or more years back")
     if clause.lifted_by:
         words.append(f"lifted by {_listed(clause.lifted_by)} mode")
     if not clause.accuses:

@@ -7,6 +7,7 @@ from test_law_faults import INFORM, JUDGED, SPEED, ZONE, faults_of
 
 LIMITED = SPEED + "limit = { value = 55 }\n"
 POSTED = JUDGED + "kind = 'road_speed'\nlimit = { value = 20 }\n"
+LAMP = JUDGED + "kind = 'lamp'\nlamp = 'head'\n"
 AHEAD = INFORM + "kind = 'advisory'\n"
 PLACED = "coverage = 'ZONE'\nkind = 'zone_entry'\n"
 SIGNS = "coverage = 'ZONE'\nkind = 'stop'\n"
@@ -93,6 +94,21 @@ def figure(value: str, unit: str) -> str:
             LIMITED + "sun_offset_min = 60",
             LIMITED + "sun_offset_min = 61",
             "sun_offset_min = 61: must be 0 to 60.",
+        ),
+        (
+            LAMP + "exempt_aged = 1",
+            LAMP + "exempt_aged = 0",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
+        ),
+        (
+            LAMP + "exempt_aged = 99",
+            LAMP + "exempt_aged = 100",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
+        ),
+        (
+            LIMITED,
+            LIMITED + "exempt_aged = 25",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
         ),
         (
             INFORM + "notice = 'A'\nunder_age = 1",

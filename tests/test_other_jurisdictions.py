@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
-from judging import DAY, NIGHT, clause_of, configured, fix_of, seen
+from judging import DAY, NIGHT, clause_of, configured, fix_of, local_of, seen
 
 from firmware import monitor
 from firmware.findings import Finding, Verdict
@@ -125,6 +125,29 @@ def test_a_lit_lamp_by_day_counts_only_where_daylight_can_t_be_taken_for_it(
 def test_an_off_lamp_by_day_is_a_violation_after_2_s_where_its_supply_says_so() -> None:
     finding = lamp(head=OUT, head_supply=Supply(False), dark=DAY)
     assert finding.verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize(
+    ("year", "local", "verdict"),
+    [
+        pytest.param(2001, "2026-01-01T06:00", Verdict.EXEMPT, id="25 model years back"),
+        pytest.param(2001, "2026-01-01T05:59", Verdict.VIOLATION, id="the last minute of 2025"),
+        pytest.param(2002, "2026-12-31T12:00", Verdict.VIOLATION, id="24 model years back"),
+        pytest.param(None, "2026-01-01T06:00", Verdict.UNSURE, id="nobody told its year"),
+        pytest.param(2019, "", Verdict.UNSURE, id="nobody knows the date"),
+    ],
+)
+def test_a_law_that_lets_off_old_sleds_accuses_none_that_may_be_one(
+    year: int | None, local: str, verdict: Verdict
+) -> None:
+    rule = LampLit(configured(f"year = {year}\n" if year else ""))
+    clause = msgspec.structs.replace(HEAD, exempt_aged=25)
+    changes = {
+        "head": OUT, "head_supply": Supply(False), "dark": DAY,
+        "local": local_of(local) if local else None,
+    }  # fmt: skip
+    memory, _ = rule.judge(rule.begin(), seen(**changes), clause)
+    assert rule.judge(memory, seen(at_s=103.0, **changes), clause)[1].verdict is verdict
 
 
 def test_parked_by_day_no_lamp_is_asked_for() -> None:

@@ -64,7 +64,8 @@ class Unit(Section, frozen=True):
             Meta(
                 ge=1900,
                 le=2100,
-                description="Year of make, as its plate says; `sledwarden inspect` goes by it.",
+                description="Year of make, as its plate says; `sledwarden inspect` goes by it, and "
+                "so does a law that lets off old sleds.",
             ),
         ]
         | None

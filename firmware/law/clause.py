@@ -83,6 +83,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     and `posted_up_to` bind a clause to roads by their posted limit, in the unit of `limit`.
     `accuses = false` makes the clause advice: at most `unsure`, never a violation.
     `road` is which part of the rules for low-speed vehicles on highways it is (`ROAD_PARTS`).
+    `exempt_aged` lets off sleds of model years so many years back and more, by `[unit] year`.
     `reach_ft` is how far the head lamp must show, for advice on stopping.
     `notice` is what the glass says of it once a day, in at most two lines of 16 letters;
     `shown_with` names the paragraph whose notice tells it too. `under_age` limits a notice to
@@ -117,6 +118,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     signs: Signs | None = None
     season: Season | None = None
     lamp: Literal["", "head", "tail"] = ""
+    exempt_aged: int | None = None
     road: RoadPart | Literal[""] = ""
     reach_ft: float | None = None
     notice: str = ""
@@ -128,4 +130,5 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def has_hours(self) -> bool:
         """Whether it may hold at some civil times and not at others: by hours, or by days."""
-        return self.when == "clock" or self.season is not None or self.entry is not None
+        by_days = self.season is not None or self.entry is not None or self.exempt_aged is not None
+        return self.when == "clock" or by_days

@@ -110,6 +110,8 @@ def _kind_faults(clause: Clause) -> list[str]:
         faults.append("lamp: must be head or tail for a lamp clause.")
     elif kind == "lamp" and when == "clock":
         faults.append("when = clock: a lamp clause is judged in darkness or always.")
+    if clause.exempt_aged is not None and not (kind == "lamp" and 0 < clause.exempt_aged <= 99):
+        faults.append("exempt_aged: must be 1 to 99, and stand in a lamp clause.")
     if kind == "curfew" and when != "clock":
         faults.append(f"when = {when}: a curfew is judged by the clock.")
     if kind == "road_network" and not clause.road:

@@ -10,6 +10,9 @@ switch, not a bulb. Covered by snow, or seen although its supply is off, it is n
 (350.09 annotation); where no engine sense is fitted, operation is motion, and without a fix it is
 not known.
 
+A law may let off old sleds (`exempt_aged`): by the model year of the configuration, and without one
+nobody is accused.
+
 Where a law wants lamps lit at all hours (`when = always`), daylight on a sensor may be taken for
 the lamp. A lamp that looks dark is out by day too; one that looks lit counts as lit by its supply,
 or where the light of the sky is known to be less than a lamp's. Else it can't be told.
@@ -82,6 +85,7 @@ class LampLit:
 
     def __init__(self, config: Config) -> None:
         self.choices = rules = config.rules
+        self._year = config.unit.year
         self._grace_s = LOOK_S if rules.lamp_dwell_s > 0.0 else 0.0
         self._levels = {}
         for name, part in (("head", config.light.head), ("tail", config.light.tail)):
@@ -96,6 +100,10 @@ class LampLit:
     def judge(self, memory: Outage, now: Snapshot, clause: Clause) -> tuple[Outage, Finding]:
         topic = f"{clause.lamp}-lamp"
         exempt = lifted(clause, now, topic)
+        is_aged = self._is_aged(now, clause)
+        if is_aged:
+            why = f"a sled of {self._year} is let off"
+            exempt = Finding(clause.citation, Verdict.EXEMPT, why, topic=topic)
         if exempt is not None:
             return Outage(), exempt
         light = now.head if clause.lamp == "head" else now.tail
@@ -129,6 +137,8 @@ class LampLit:
             or light.lux + light.error_lux < levels.least_lux
         )
         verdict = self._verdict(outage, now, seen_s, state, is_beyond_error, dark)
+        if verdict is Verdict.VIOLATION and is_aged is None:
+            verdict = Verdict.UNSURE
         finding = _finding(clause, light, levels, state, verdict)
         if is_by_supply:
             why = f"{clause.lamp} lamp supplied: its light is not told from daylight"
@@ -138,6 +148,14 @@ class LampLit:
             why = f"{what}, but not known whether the sled moves"
             return outage, cannot_tell(clause, why, topic)
         return outage, finding
+
+    def _is_aged(self, now: Snapshot, clause: Clause) -> bool | None:
+        """Whether the sled is so old that the clause lets it off; None where nobody can tell."""
+        if clause.exempt_aged is None:
+            return False
+        if self._year is None or now.local is None:
+            return None
+        return now.local.year - self._year >= clause.exempt_aged
 
     def _not_demanded(
         self, now: Snapshot, dark: Dark, clause: Clause, topic: str
