@@ -313,6 +313,11 @@ def test_off_every_road_of_a_map_that_knows_them_all_nothing_is_asked() -> None:
     for part in ("authorized", "signals"):
         found = judge(part, fix=lot, nearby=unmapped)
         assert (found.verdict, found.why) == (UNKNOWN, "no road map here")
+        assert not found.is_fitted  # no pack ever promised one: listed, and no alert stands for it
+        elsewhere = square("coverage", east_of(0.0, 5000.0), 1000.0, "elsewhere")
+        elsewhere.attributes["of"] = "road"
+        found = judge(part, fix=lot, nearby=map_of(elsewhere, is_covered=False))
+        assert (found.verdict, found.is_fitted) == (UNKNOWN, True)  # beside the map that it has
 
 
 def test_without_a_fix_or_a_map_nothing_is_known() -> None:

@@ -107,7 +107,7 @@ def test_off_every_road_of_the_map_none_applies() -> None:
     finding = judge(POSTED, 50.0)
     assert (finding.verdict, finding.limit) == (Verdict.COMPLIANT, None)
     unmapped = judge(POSTED, 50.0, nearby=map_of(is_covered=False))
-    assert unmapped.verdict is Verdict.UNKNOWN
+    assert (unmapped.verdict, unmapped.is_fitted) == (Verdict.UNKNOWN, False)
 
 
 def test_without_a_fix_or_a_map_nothing_is_known() -> None:

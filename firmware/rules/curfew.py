@@ -24,6 +24,7 @@ from firmware.rules.base import (
     is_surely_within_window,
     is_within_window,
     lifted,
+    uncharted,
 )
 from firmware.units import mph
 
@@ -73,7 +74,9 @@ class Curfew:
             return does_not_apply(clause, "not moving", TOPIC)
         on_it, surely = self._on(now, now.fix, clause)
         if on_it is None:
-            return cannot_tell(clause, f"no {clause.on} map here", TOPIC)
+            near = now.nearby
+            part = near if isinstance(near, Missing) else uncharted(near, (clause.on,))
+            return cannot_tell(clause, f"no {clause.on} map here", TOPIC, part)
         if not on_it:
             return does_not_apply(clause, f"on no {clause.on} of the map", TOPIC)
         assert clause.from_time is not None  # law.py refuses a curfew without hours

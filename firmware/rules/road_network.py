@@ -27,6 +27,7 @@ from firmware.rules.base import (
     cannot_tell,
     does_not_apply,
     lifted,
+    uncharted,
 )
 from firmware.units import mph
 
@@ -39,6 +40,8 @@ ROAD_MPH, CONNECTING_MPH, CROSSED_MPH = 35.0, 25.0, 35.0
 
 COURSE_MPH = 3.0
 """Below this a course says little about the road."""
+
+_ROADS = ("road",)
 
 KEEPERS = ("municipality", "county")
 TRUNK = ("state_trunk", "connecting")
@@ -104,13 +107,13 @@ class RoadNetwork:
             return does_not_apply(clause, "parked with the engine off", topic)
         roads = self._roads(now.nearby)
         if is_crossing:
-            return self._at_crossing(now.fix, roads, clause)
+            return self._at_crossing(now.fix, now.nearby, roads, clause)
         here = (now.fix.lat_deg, now.fix.lon_deg)
         found = _along(roads, now.fix) or roads.near(here, now.fix.error_m)
         if not found:
             if roads.is_covered(here):
                 return does_not_apply(clause, "on no road of the map", topic)
-            return cannot_tell(clause, "no road map here", topic)
+            return cannot_tell(clause, "no road map here", topic, uncharted(now.nearby, _ROADS))
         return _on_roads(clause, found, now.fix.error_m, topic)
 
     def _roads(self, nearby: Nearby) -> Roads:
@@ -119,7 +122,7 @@ class RoadNetwork:
             self._charted = (nearby, Roads(nearby.surroundings))
         return self._charted[1]
 
-    def _at_crossing(self, fix: Fix, roads: Roads, clause: Clause) -> Finding:
+    def _at_crossing(self, fix: Fix, nearby: Nearby, roads: Roads, clause: Clause) -> Finding:
         here = (fix.lat_deg, fix.lon_deg)
         braking_m = fix.speed_mps**2 / (2 * self.choices.brake_mps2)
         reach_m = braking_m + fix.speed_mps * self.choices.reaction_s + CROSSING_M
@@ -146,7 +149,7 @@ class RoadNetwork:
         if ahead or unclear:
             return ahead or unclear or does_not_apply(clause, "", CROSSING)
         if not roads.is_covered(here):
-            return cannot_tell(clause, "no road map here", CROSSING)
+            return cannot_tell(clause, "no road map here", CROSSING, uncharted(nearby, _ROADS))
         return does_not_apply(clause, "no such crossing here", CROSSING)
 
 

@@ -29,6 +29,7 @@ from firmware.rules.base import (
     judge_speed,
     lifted,
     outside_hours,
+    uncharted,
 )
 from firmware.units import MPS_PER_KMH, MPS_PER_MPH, mph
 
@@ -94,7 +95,8 @@ class RoadSpeed:
         if not found:
             if roads.is_covered(here):
                 return does_not_apply(clause, f"along no {kinds[0]} of the map", TOPIC)
-            return cannot_tell(clause, f"no {kinds[0]} map here", TOPIC)
+            missing = uncharted(nearby, kinds)
+            return cannot_tell(clause, f"no {kinds[0]} map here", TOPIC, missing)
         limits = {_limit_on(clause, one) for one in found}
         if len(limits) > 1:
             names = " or ".join(one.feature.name or one.feature.id for one in found[:2])
