@@ -28,15 +28,19 @@ long = """
 [[clause]]
 key = 1 \\""" """"
 at = 22:30:00
-[[clause]]
+[[clause]]# the second one
 citation = "a = \\"b\\""
 raw = \'\'\'
 x = 1
 \'\'\'
 last = true
-tight="x"
+tight=["x",
+"y"]
+deep = [{kinds=["a"]},{kinds=["b"]}]
+empty = ""
+odd = ["""a""""]
 [head.of]# where
-key = 1'''.replace("'it''s # no remark'", "'its # no remark'")
+key = 1 # the end'''.replace("'it''s # no remark'", "'its # no remark'")
 
 
 def test_each_key_and_element_stands_on_its_line() -> None:
@@ -65,8 +69,20 @@ def test_each_key_and_element_stands_on_its_line() -> None:
         ("clause", 1, "raw"): 21,
         ("clause", 1, "last"): 24,
         ("clause", 1, "tight"): 25,
-        ("head", "of"): 26,
-        ("head", "of", "key"): 27,
+        ("clause", 1, "tight", 0): 25,
+        ("clause", 1, "tight", 1): 26,
+        ("clause", 1, "deep"): 27,
+        ("clause", 1, "deep", 0): 27,
+        ("clause", 1, "deep", 0, "kinds"): 27,
+        ("clause", 1, "deep", 0, "kinds", 0): 27,
+        ("clause", 1, "deep", 1): 27,
+        ("clause", 1, "deep", 1, "kinds"): 27,
+        ("clause", 1, "deep", 1, "kinds", 0): 27,
+        ("clause", 1, "empty"): 28,
+        ("clause", 1, "odd"): 29,
+        ("clause", 1, "odd", 0): 29,
+        ("head", "of"): 30,
+        ("head", "of", "key"): 31,
     }
 
 
