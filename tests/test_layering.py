@@ -88,8 +88,8 @@ LAYERS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 JOURNAL_ORDER = (
-    "texts", "record", "beginning", "stored", "folder", "segment", "dating", "seal", "proof",
-    "succession", "finish", "before",
+    "texts", "around", "record", "recall", "beginning", "stored", "folder", "segment", "dating",
+    "seal", "proof", "succession", "finish", "before",
     "health", "hearing", "room", "ledger", "rekey", "keeper", "open_segment", "writer", "reader",
     "listing", "redating",
 )  # fmt: skip
@@ -134,8 +134,14 @@ DOORS: dict[str, tuple[str, ...]] = {
     "duckdb": ("host_tools.exports.parquet",),
     "pyogrio": ("host_tools.packs.sources",),
     "nanoarrow": ("host_tools.packs.sources",),
-    "shapely": ("host_tools.packs.runs", "host_tools.packs.shapes", "host_tools.report.maps"),
-    "numpy": ("host_tools.packs.build", "host_tools.packs.runs", "host_tools.packs.shapes"),
+    "shapely": (
+        "host_tools.packs.runs", "host_tools.packs.shapes", "host_tools.packs.tangles",
+        "host_tools.report.maps",
+    ),
+    "numpy": (
+        "host_tools.packs.build", "host_tools.packs.runs", "host_tools.packs.shapes",
+        "host_tools.packs.tangles",
+    ),
 }
 
 BY_NAME_MAY = ("firmware.parts", "host_tools.cli")

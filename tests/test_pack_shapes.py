@@ -93,6 +93,69 @@ def test_a_shape_that_crosses_itself_without_end_is_refused_in_words() -> None:
     )
 
 
+def test_more_edges_than_can_be_looked_at_are_refused_before_they_are() -> None:
+    # Each of these edges has a box that meets a fifth or so of the others' boxes.
+    chance = np.random.default_rng(1)
+    tangle = shapely.polygons(chance.random((20_000, 2)) * 0.5 + [-89.0, 45.0])
+    made = shapes_of([shapely.to_wkb(one) for one in (tangle, shapely.box(-89, 45, -88, 46))])
+    assert isinstance(made[1], Shape)  # what comes with it is packed
+    assert isinstance(made[0], str)
+    assert made[0].startswith("is too tangled to be checked: some ")
+    assert made[0].endswith(
+        " pairs of its edges may cross, and 20,000,000 are looked at; "
+        "expected points, lines or polygons in degrees"
+    )
+
+
+def test_a_spiral_of_many_corners_is_no_tangle() -> None:
+    along = np.linspace(0.0, 1.0, 10_000)
+    away, turn = 0.02 + 0.3 * along, along * 40 * math.tau
+    rails = [
+        np.column_stack([out * np.cos(turn), out * np.sin(turn)]) for out in (away, away - 0.003)
+    ]
+    made = shape_of(
+        shapely.polygons(np.vstack([rails[0], rails[1][::-1]]) + np.array([-89.0, 45.0]))
+    )
+    assert isinstance(made, Shape)
+    assert made.repaired == ""
+
+
+def test_a_ladder_whose_rails_cross_at_each_rung_is_mended_to_its_triangles() -> None:
+    rungs = np.arange(2001)
+    high = np.where(rungs % 2, 1e-4, 0.0)
+    rails = [np.column_stack([rungs * 1e-4, one]) for one in (high, 1e-4 - high)]
+    made = shape_of(
+        shapely.polygons(np.vstack([rails[0], rails[1][::-1]]) + np.array([-89.0, 45.0]))
+    )
+    assert isinstance(made, Shape)
+    whole = shapely.from_wkb(made.blob[40:])
+    assert shapely.is_valid(whole)
+    # Between two rungs lie two triangles, each half as wide as it is from there to the crossing.
+    assert shapely.area(whole) == pytest.approx(2000 * 2 * (0.5 * 1e-4 * 0.5e-4), rel=1e-3)
+
+
+def test_a_large_lake_that_crosses_itself_three_times_is_mended() -> None:
+    shore = shapely.get_coordinates(lake(30_000))
+    for at in (100, 15_000, 27_000):
+        shore[[at, at + 40]] = shore[[at + 40, at]]
+    made = shape_of(shapely.polygons(shore))
+    assert isinstance(made, Shape)
+    assert made.repaired.startswith("Self-intersection")
+    whole = shapely.from_wkb(made.blob[40:])
+    assert shapely.is_valid(whole)
+    assert shapely.area(whole) == pytest.approx(shapely.area(lake(30_000)), rel=1e-4)
+
+
+def test_each_part_of_a_shape_is_cut_at_the_date_line() -> None:
+    ring = shapely.Polygon([(179.99, 44.0), (-179.99, 44.0), (-179.99, 44.01), (179.99, 44.01)])
+    made = shape_of(shapely.MultiPolygon([ring, shapely.box(0.0, 44.0, 0.01, 44.01)]))
+    assert isinstance(made, Shape)
+    assert made.repaired == "cut at the date line"
+    whole = shapely.from_wkb(made.blob[8:])
+    assert len(shapely.get_parts(whole)) == 3
+    assert shapely.area(whole) == pytest.approx(0.03 * 0.01)
+
+
 def _is_inside(ring: np.ndarray, x: float, y: float) -> bool:
     inside = False
     for (x1, y1), (x2, y2) in pairwise(ring.tolist()):

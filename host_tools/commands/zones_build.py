@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from firmware.errors import ZoneError
 from firmware.maps.packs import KINDS, STRUCK
 from host_tools.packs.rows import Box, Origin, Row, is_date
+from host_tools.terminal import Console
 
 if TYPE_CHECKING:
     from host_tools.packs.build import Account, Asked
@@ -140,6 +140,11 @@ def _rows(
         )  # fmt: skip
     if not asked.is_lenient:
         packs.refuse_faults(account)
+    if account.packed == 0 and account.fault_count:
+        raise ZoneError(
+            ", ".join(map(str, inputs)),
+            "\n".join(["nothing in it can be packed.", *account.faults]),
+        )
     if account.packed == 0:
         raise ZoneError(
             ", ".join(map(str, inputs)),
@@ -179,7 +184,7 @@ def _progress() -> Progress:
     console = Console(stderr=True)
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[count]:,}"),
         TimeRemainingColumn(),

@@ -18,6 +18,7 @@ from shapely.geometry.base import BaseGeometry
 from firmware.maps.geopackage import SRS_ID, decode
 from firmware.maps.large import LARGE_BYTES
 from host_tools.packs.rows import Box
+from host_tools.packs.tangles import FEW_CORNERS, untangled, why_not_checked
 
 DIGITS: Final = 7
 """Decimals of a degree that a pack keeps: 1 cm."""
@@ -26,11 +27,6 @@ _BARE: Final = b"GP\0\x01" + struct.pack("<i", SRS_ID)
 _TAKEN: Final = np.array([0, 1, 3, 4, 5, 6])  # GEOS: point, line, polygon and their multiples
 NO_SHAPE: Final = "has no geometry: expected a point, a line or a polygon"
 _NO_MAP: Final = "expected points, lines or polygons in degrees"
-_FEW_CROSSINGS: Final = 500  # mended by the even-odd rule in a second
-_MOST_CROSSINGS: Final = 200_000  # mended in some 15 s
-_SAMPLED_EDGES: Final = 400
-_FEWEST_EDGES: Final = 8
-_GOLDEN: Final = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +46,10 @@ def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
     geoms = shapely.from_wkb(raw, on_invalid="ignore")
     rounded = shapely.transform(geoms, _rounded)
     bounds = shapely.bounds(rounded)
+    for place in np.flatnonzero(shapely.get_num_coordinates(rounded) > FEW_CORNERS):
+        tangle = why_not_checked(rounded[place])
+        if tangle:
+            found[there[place]], rounded[place] = f"{tangle}; {_NO_MAP}", None
     with np.errstate(invalid="ignore"):
         is_good = (
             np.isin(shapely.get_type_id(rounded), _TAKEN)
@@ -65,7 +65,7 @@ def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
         if is_good[place]:
             box: Box = tuple(bounds[place].tolist())
             found[index] = Shape(_blob(blobs[place], box), box)
-        else:
+        elif found[index] is NO_SHAPE:
             try:
                 found[index] = _mended(raw[place])
             except ValueError as error:
@@ -92,7 +92,10 @@ def _mended(wkb: bytes) -> Shape:
     geom = shapely.transform(shapely.force_2d(geom), _rounded)
     if not shapely.is_valid(geom):
         said.append(str(shapely.is_valid_reason(geom)))
-        mended = _flat(_untangled(geom), geom)
+        try:
+            mended = _flat(untangled(geom), geom)
+        except ValueError as error:
+            raise ValueError(f"{error}; {_NO_MAP}") from error
         if mended is None:
             raise ValueError(f"encloses nothing ({said[-1]}); {_NO_MAP}")
         geom = shapely.transform(mended, _rounded)
@@ -105,40 +108,6 @@ def _mended(wkb: bytes) -> Shape:
             raise ValueError(f"can't be repaired ({said[-1]}); {_NO_MAP}")
     box: Box = tuple(shapely.bounds(geom).tolist())
     return Shape(_blob(_wkb(geom), box), box, "; ".join(said))
-
-
-def _untangled(geom: BaseGeometry) -> BaseGeometry:
-    """A valid shape of one that is not; raises ValueError for one that would take for ever.
-
-    With few crossings what is enclosed twice is outside, by the even-odd rule. That way takes the
-    square of the crossings; with many, all that is enclosed is inside."""
-    crossings = _crossings(geom)
-    if crossings > _MOST_CROSSINGS:
-        raise ValueError(
-            f"crosses itself more than {_MOST_CROSSINGS:,} times, which is not repaired; {_NO_MAP}"
-        )
-    if crossings > _FEW_CROSSINGS:
-        return shapely.make_valid(geom, method="structure")
-    return shapely.make_valid(geom)
-
-
-def _crossings(geom: BaseGeometry) -> int:
-    """About how often the outlines cross, by the edges of a sample; no more than it takes to tell
-    that they are too many."""
-    corners, rings = shapely.get_coordinates(shapely.get_rings(geom), return_index=True)
-    is_edge = rings[1:] == rings[:-1]
-    edges = shapely.linestrings(np.stack([corners[:-1], corners[1:]], axis=1)[is_edge])
-    if not len(edges):
-        return 0
-    tree = shapely.STRtree(edges)
-    # Spread by a step that has no rhythm in common with a shape's own, and the same each time.
-    picked = np.unique(np.arange(_SAMPLED_EDGES) * len(edges) * _GOLDEN % len(edges)).astype(int)
-    found = 0
-    for done, number in enumerate(picked, 1):
-        found += len(tree.query(edges[number], predicate="crosses"))
-        if done >= _FEWEST_EDGES and found / done * len(edges) / 2 > 2 * _MOST_CROSSINGS:
-            break
-    return round(found / done * len(edges) / 2)
 
 
 def _flat(shape: BaseGeometry, like: BaseGeometry) -> BaseGeometry | None:
@@ -162,7 +131,9 @@ def _crosses_date_line(geom: BaseGeometry) -> bool:
     if east - west <= 180.0:
         return False
     rings = (
-        shapely.get_rings(geom) if shapely.get_dimensions(geom) == 2 else shapely.get_parts(geom)
+        shapely.get_rings(shapely.get_parts(geom))
+        if shapely.get_dimensions(geom) == 2
+        else shapely.get_parts(geom)
     )
     return any(_steps(shapely.get_coordinates(ring)).any() for ring in rings)
 
@@ -195,7 +166,7 @@ def _cut_at_date_line(geom: BaseGeometry) -> BaseGeometry:
         middle = (outer[:, 0].min() + outer[:, 0].max()) / 2
         for hole in holes:
             hole[:, 0] += 360.0 * round((middle - hole[:, 0].mean()) / 360.0)
-        parts += _wrapped(_untangled(shapely.polygons(outer, holes=holes or None)))
+        parts += _wrapped(untangled(shapely.polygons(outer, holes=holes or None)))
     return shapely.union_all(parts)
 
 
