@@ -109,10 +109,30 @@ def test_a_pack_without_coverage_says_so(tmp_path: Path) -> None:
     result = build(tmp_path, feature(kind="shanty"))
     out = tmp_path / "out.gpkg"
     assert result.stdout == (
-        f"{out}: 1 features: 1 shanty\n"
-        f"{out}: no coverage: the dwelling clause stays unknown everywhere\n"
+        f"{out}: 1 feature: 1 shanty\n"
+        f"{out}: no coverage: by this pack alone the dwelling clause stays unknown everywhere\n"
     )
-    assert "no coverage: the dwelling clause stays unknown everywhere" in zones("info", out).stdout
+    assert "no coverage: by this pack alone the dwelling clause" in zones("info", out).stdout
+
+
+def test_what_a_pack_strikes_is_counted_as_struck(tmp_path: Path) -> None:
+    shed = {"type": "Feature", "geometry": None}
+    shed["properties"] = {"kind": "dwelling", "id": "house-1", "confidence": "struck"}
+    out = tmp_path / "out.gpkg"
+    assert build(tmp_path, shed).stdout == (
+        f"{out}: 1 feature: 1 struck\n"
+        f"{out}: it only takes away what the packs named before it have\n"
+    )
+    both = build(tmp_path, shed, feature(kind="dwelling", id="house-2"))
+    assert both.stdout.startswith(f"{out}: 2 features: 1 dwelling, 1 struck\n{out}: no coverage")
+
+
+def test_where_no_pack_knows_the_dwellings_nothing_near_is_said_to_mean_nothing() -> None:
+    blind = "no zone data here: no pack says that it knows the dwellings\n"
+    far = zones("at", LAKE, "46.5", "-89.5")
+    assert (far.exit_code, far.stdout, far.stderr) == (0, "nothing within 6562 ft\n", blind)
+    assert zones("at", LAKE, "46.5", "-89.5", "--json").stderr == ""
+    assert zones("at", LAKE, "44.05", "-88.415").stderr == ""
 
 
 def test_the_kind_option_is_for_features_without_a_kind(tmp_path: Path) -> None:

@@ -141,10 +141,13 @@ def at(
 
     With --points each line also has the place that it is about.
 
+    Where no pack says that it knows every dwelling it says so: nothing near means nothing there.
+
     With --with, once for each further pack, it answers as a unit does that has them all.
     """
     places = _places(points, lat, lon)
     shown: list[dict[str, Any]] = []
+    blind = 0
     with ExitStack() as held:
         opened = [held.enter_context(closing(Pack(one))) for one in (pack, *(others or ()))]
         progress = held.enter_context(
@@ -152,7 +155,9 @@ def at(
         )
         for place in progress.track(places):
             around = surroundings(opened, *place, metres(within_ft))
-            for near in Nearby(around).within(place, metres(within_ft)):
+            nearby = Nearby(around)
+            blind += not nearby.is_covered(*place)
+            for near in nearby.within(place, metres(within_ft)):
                 of = {"lat": place[0], "lon": place[1]} if points is not None else {}
                 shown.append(of | _shown(near))
     if as_json:
@@ -161,6 +166,9 @@ def at(
         _print_table(shown)
     else:
         typer.echo(f"nothing within {within_ft:.0f} ft")
+    if blind and not as_json:
+        where = "here" if len(places) == 1 else f"at {blind} of {len(places)} places"
+        typer.echo(f"no zone data {where}: no pack says that it knows the dwellings", err=True)
 
 
 def _shown(near: Near) -> dict[str, Any]:

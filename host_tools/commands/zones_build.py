@@ -19,7 +19,7 @@ from host_tools.terminal import Console
 if TYPE_CHECKING:
     from host_tools.packs.build import Account, Asked
 
-NO_COVERAGE = "no coverage: the dwelling clause stays unknown everywhere"
+NO_COVERAGE = "no coverage: by this pack alone the dwelling clause stays unknown everywhere"
 
 
 def build(
@@ -217,7 +217,7 @@ def _packing(progress: Progress, account: Account) -> Callable[[int], object]:
 def _lines(account: Account) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(account.kinds.items()))
     total = sum(account.kinds.values())
-    yield f"{total} features: {counts}"
+    yield f"{total} feature{'' if total == 1 else 's'}: {counts}"
     if total < account.packed:
         yield f"{account.packed - total} were there twice, alike, and are packed once"
     if account.passed_over:
@@ -228,5 +228,7 @@ def _lines(account: Account) -> Iterator[str]:
     if account.fault_count:
         yield f"{account.fault_count} were left out, such as"
         yield from (f"  {line}" for line in account.faults)
-    if "coverage" not in account.kinds:
+    if account.kinds.keys() == {STRUCK}:
+        yield "it only takes away what the packs named before it have"
+    elif "coverage" not in account.kinds:
         yield NO_COVERAGE

@@ -381,7 +381,7 @@ def _fill(
             fid += 1
             blob, kind = row[0], row[1]
             features.append((fid, *row))
-            kinds[kind] += 1
+            kinds[STRUCK if row[7] == STRUCK else kind] += 1
             if blob is not None:
                 outlines.append((fid, west, east, south, north))
                 if is_large(blob, (west, south, east, north)):
