@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+# C0 but for the tab and the line feed, DEL and C1, and what turns the direction of a text.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal would take as an order, such as one that a stranger named."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
 
 class SledwardenError(Exception):
     """A fault that a person can act on; its text is the whole message, never a traceback."""
@@ -14,7 +24,7 @@ class SledwardenError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}"
-        return f"{text} {self.advice}" if self.advice else text
+        return printable(f"{text} {self.advice}" if self.advice else text)
 
 
 class UsageError(SledwardenError):
@@ -30,7 +40,7 @@ class ConfigError(SledwardenError):
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {fault}" for fault in self.faults]
-        return "\n".join([*lines, self.advice] if self.advice else lines)
+        return printable("\n".join([*lines, self.advice] if self.advice else lines))
 
 
 class BusError(SledwardenError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from firmware.clock import Clock
+from host_tools.terminal import Console
 
 Item = TypeVar("Item")
 
@@ -21,7 +21,7 @@ def shown(items: Iterable[tuple[float, Item]], name: str, total: float) -> Itera
         return
     clock = Clock()
     due_s = clock.mono_s() + 1.0
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(name, total=total)
     try:

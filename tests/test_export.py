@@ -260,7 +260,7 @@ def _three_segments(folder: Path) -> list[Path]:
     journal.open()
     earlier = DAY - timedelta(hours=1)
     put_all(journal, [*ride_of(15, utc=None), *ride_of(30, 102.0), *ride_of(30, 170.0, earlier)])
-    assert journal.close(174.0)
+    assert journal.close(174.0, timeout_s=60.0)
     return sorted(folder.glob("*/*.mcap"))
 
 
@@ -337,7 +337,18 @@ def test_an_empty_segment_is_refused_with_the_reason(tmp_path: Path) -> None:
 def test_no_cell_begins_a_formula() -> None:
     from host_tools.exports.csv_rows import _cell
 
-    assert _cell("why", "=HYPERLINK(1)") == "'=HYPERLINK(1)"
+    for text in (
+        "=HYPERLINK(1)",
+        "+1+1",
+        "-2+3+cmd|' /C calc'!A0",
+        "@SUM(1)",
+        "\t=1",
+        "\n=1",
+        "\uff1d1",
+    ):
+        assert _cell("why", text) == f"'{text}"
+    for text in ("", "by day", "-", "-3.5", "+1", "a=b", "350.10(1)(gm)"):
+        assert _cell("why", text) == (f"'{text}" if text == "-" else text)
     assert _cell("value", -3.5) == -3.5
 
 

@@ -11,6 +11,8 @@ import pytest
 from inspect_terminal import Person, run
 from inspecting import GOOD
 
+from host_tools.inspection.results import csv_text
+
 SLED, LSV, CAR = "snowmobile", "low_speed_vehicle", "motor_vehicle"
 
 
@@ -376,3 +378,11 @@ def test_a_name_is_text_on_the_page_and_no_formula_in_the_table(tmp_path: Path) 
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert ",=HYPERLINK" not in (tmp_path / "inspection.csv").read_text()
+
+
+@pytest.mark.parametrize("answer", ["=1+1", "-2+3+cmd|' /C calc'!A0", "+cmd|a!A0", "@SUM(1)"])
+def test_an_answer_is_no_formula_in_the_table_and_a_number_stays_one(answer: str) -> None:
+    rows = [{"citation": "a", "title": "b", "state": "pass", "checks": [{"answer": answer}]}]
+    assert csv_text({"rows": rows}).splitlines()[1] == f"a,b,pass,,,,'{answer},,,,,,"
+    rows[0]["checks"] = [{"answer": "-2.5"}]
+    assert csv_text({"rows": rows}).splitlines()[1] == "a,b,pass,,,,-2.5,,,,,,"

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from firmware.feed.client import FeedClient
 from firmware.feed.messages import DEFAULT_PATH, Hello
 from firmware.state import State
 from host_tools.checking import Row, no_unit, pack_rows, unit_rows
+from host_tools.terminal import Console
 
 CONFIG = Path("/etc/sledwarden/sledwarden.toml")
 ANSWER_S = 3.0

@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Annotated, TextIO
 
 import typer
-from rich.console import Console
 
 from firmware import leash
 from firmware.clock import Clock
@@ -24,6 +23,7 @@ from firmware.drives.script import SLOWER
 from firmware.errors import SledwardenError
 from firmware.journal.reader import boots, read, start
 from firmware.journal.record import Close, Gap
+from host_tools.terminal import Console
 
 FOLDER = Path(__file__).parent.parent / "demo"
 DRIVE = FOLDER / "demo.drive"
@@ -42,7 +42,7 @@ LOOK_S = 0.05
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 app = typer.Typer(add_completion=False)
-console = Console(stderr=True)
+console = Console(stderr=True, markup=True)
 
 
 @app.command()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -26,6 +25,7 @@ from host_tools.port.fetching import Download, Result, Watcher
 from host_tools.port.messages import Identity
 from host_tools.port.reaching import Reach, Said, reaches
 from host_tools.port.sled import RefusedError, Sled
+from host_tools.terminal import Console, echo
 
 ARCHIVE = Path("rides")
 ENROLL_S = 60.0
@@ -73,7 +73,7 @@ def download(
     with watcher:
         contact = Contact(way, host_key, wait_s=wait, onlooker=watcher, clock=clock)
         result = Download(contact, into, watcher, on_open=enrol_first).run()
-    typer.echo(_told(result, clock.mono_s() - begun_s))
+    echo(_told(result, clock.mono_s() - begun_s))
 
 
 class Shown(Said, Watcher):
@@ -82,7 +82,7 @@ class Shown(Said, Watcher):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             DownloadColumn(),
             TransferSpeedColumn(),

@@ -15,6 +15,7 @@ from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown, say_redated
 from host_tools.journals.ride import Ride
 from host_tools.saving import saved
+from host_tools.terminal import echo
 
 app = typer.Typer(add_completion=False)
 
@@ -80,7 +81,7 @@ def export(
     with saved(out, is_forced=force) as beside:
         write(ride, beside)
     findings, events = len(ride.stood()), len(ride.exceedances())
-    typer.echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
+    echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
     say_unproven(list(proved(sources, None)))
     say_redated(ride)
 

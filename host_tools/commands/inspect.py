@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from firmware.clock import Clock
@@ -34,6 +33,7 @@ from host_tools.inspection.sheet import Sheet
 from host_tools.inspection.signature import proof_of, signed
 from host_tools.inspection.states import State
 from host_tools.saving import refuse_unwritable, saved
+from host_tools.terminal import Console, echo
 
 Vehicle = Literal["snowmobile", "low_speed_vehicle", "motor_vehicle"]
 SHEET_BYTES = 8 << 20
@@ -340,13 +340,13 @@ def _check(path: Path, signer: str | None, json: bool) -> None:
         shown = {"sheet": str(path), "is_whole": not wrong, "key": proof.key, "words": proof.words}
         sys.stdout.write(json_text(shown | ({"why": wrong} if wrong else {})))
     elif wrong:
-        typer.echo(f"{path}: NOT proven: {wrong}.")
+        echo(f"{path}: NOT proven: {wrong}.")
     else:
-        typer.echo(f"{path}: whole: not a letter was changed since it was signed.")
-        typer.echo(f"signed by {proof.words}, {proof.key}")
+        echo(f"{path}: whole: not a letter was changed since it was signed.")
+        echo(f"signed by {proof.words}, {proof.key}")
         if beside:
-            typer.echo(f"beside it, the same as then: {', '.join(beside)}")
+            echo(f"beside it, the same as then: {', '.join(beside)}")
         if signer is None:
-            typer.echo("Whose key that is, ask the dealer for the four words; or say --signer.")
+            echo("Whose key that is, ask the dealer for the four words; or say --signer.")
     if wrong:
         raise typer.Exit(1)

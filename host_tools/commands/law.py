@@ -8,7 +8,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +16,7 @@ from firmware.errors import SledwardenError, UsageError
 from firmware.law.packs import AUTO, COVERAGES, MODES, VEHICLES, Clause, Law, load_all
 from host_tools.inspection import checks
 from host_tools.law_rows import as_object, drives_of, figures, judged, needs, zones
+from host_tools.terminal import Console
 
 NOT_JUDGED = {
     "MONITORED": "not while riding: `sledwarden inspect` measures it",
@@ -87,7 +87,7 @@ def _not_found(citation: str, packs: tuple[Law, ...]) -> tuple[str, str]:
 
 def _list(pack: Law, clauses: list[Clause]) -> None:
     """A pack's paragraphs by coverage, the watched ones first, and what was not verified."""
-    out = Console()
+    out = Console(markup=True)
     if not clauses:
         return
     counts = Counter(str(one.coverage) for one in clauses)
@@ -119,7 +119,7 @@ def _in_short(clause: Clause) -> str:
 
 def _tell(pack: Law, clause: Clause) -> None:
     """One paragraph in full."""
-    out = Console()
+    out = Console(markup=True)
     questions = _questions(pack, clause)
     out.print(f"[bold]{escape(f'{clause.citation}  {clause.title}')}[/bold]", highlight=False)
     table = Table.grid(padding=(0, 2))

@@ -19,6 +19,7 @@ from firmware.files import whole
 from firmware.race_token import PREFIX, Token, TokenError, issue, read, told
 from firmware.signing import SigningKey
 from host_tools.saving import saved
+from host_tools.terminal import echo
 
 ANSWER_S = 3.0
 """How long the unit may take to hear and to show its answer."""
@@ -85,7 +86,7 @@ def token(
     if signing is None:
         issue(wanted, SigningKey(bytes(32)))  # what is asked for is right, before a key is made
         signing = SigningKey.make(where)
-        typer.echo(f"a new key signs from now on: {where}: keep it safe", err=True)
+        echo(f"a new key signs from now on: {where}: keep it safe", err=True)
     line = issue(wanted, signing)
     signed = read(line)
     if output is not None:
@@ -96,7 +97,7 @@ def token(
         return
     _tell(signed, zone)
     typer.echo(f'\nin the units\' sledwarden.toml:\n[race]\norganizers = ["{signed.key}"]\n')
-    typer.echo(str(output) if output is not None else line)
+    echo(str(output) if output is not None else line)
 
 
 @app.command()
@@ -126,7 +127,7 @@ def show(
         typer.echo(msgspec.json.encode(shown).decode())
     else:
         _tell(found, _zone(time_zone))
-        typer.echo(f"now: it {fault}" if fault else "now: it holds, inside of its place")
+        echo(f"now: it {fault}" if fault else "now: it holds, inside of its place")
     if fault:
         raise typer.Exit(1)
 
@@ -157,7 +158,7 @@ def prove(
                 said = " ".join(state.prompt.split())
                 words = dict(zip(state.modes, state.mode_words, strict=False)).get("race", "")
                 if found.words in words:
-                    typer.echo(f"race mode is on: {words}")
+                    echo(f"race mode is on: {words}")
                     return
                 if said:
                     raise SledwardenError("race", f"refused: {said}.", _ADVICE)

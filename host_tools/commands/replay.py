@@ -35,6 +35,7 @@ from host_tools.replay.recordings import (
     recognise,
 )
 from host_tools.replay.replaying import Summary, Told
+from host_tools.terminal import echo
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -158,7 +159,7 @@ def _open_journal(path: Path, wishes: Wishes) -> Ride:
     """A boot's journal; where it is judged otherwise than it was, there is nothing to compare."""
     boots = reader.boots(path)
     if len(boots) > 1:
-        typer.echo(
+        echo(
             f"{path}: holds {len(boots)} boots: {boots[-1].name}, the newest, is judged. "
             f"Name another, like {boots[0]}",
             err=True,
@@ -196,13 +197,13 @@ def _print_fixes(ride: Ride, json: bool) -> None:
         if json:
             sys.stdout.buffer.write(_encode(replaying.fix_object(report)) + b"\n")
         else:
-            typer.echo(fix_line(report))
+            echo(fix_line(report))
     if not epochs:
         _warn_of_no_fix(ride.path)
 
 
 def _warn_of_no_fix(path: Path) -> None:
-    typer.echo(f"{path}: the receiver never had a valid fix.", err=True)
+    echo(f"{path}: the receiver never had a valid fix.", err=True)
 
 
 def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | None) -> bool:
@@ -231,7 +232,7 @@ def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | 
     if not summary.fixes:
         _warn_of_no_fix(ride.path)
     if dates.count:
-        typer.echo(
+        echo(
             f"{ride.path}: {dates.count} lines are from before any date was known: dated by the "
             f"anchor that came later ({dates.source}).",
             err=True,
@@ -246,17 +247,15 @@ def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | 
 def _tell_comparison(ride: Ride, comparison: Comparison, json: bool) -> bool:
     comparison.finish()
     if comparison.lost:
-        typer.echo(
+        echo(
             f"{ride.path}: {comparison.lost} records were lost when it was written: a difference "
             "may come of that.",
             err=True,
         )
     if comparison.difference:
-        typer.echo(f"{ride.path}: does not replay: {comparison.difference}.", err=True)
+        echo(f"{ride.path}: does not replay: {comparison.difference}.", err=True)
         return False
-    typer.echo(
-        f"replays record for record: {comparison.records} findings, alerts and events", err=json
-    )
+    echo(f"replays record for record: {comparison.records} findings, alerts and events", err=json)
     return True
 
 

@@ -14,6 +14,7 @@ from host_tools.journals.verifying import load_key
 from host_tools.report import page
 from host_tools.report.words import headline
 from host_tools.saving import saved
+from host_tools.terminal import echo
 
 app = typer.Typer(add_completion=False)
 
@@ -57,6 +58,6 @@ def report(
     proofs = list(proved(sources, given))
     with saved(out, is_forced=force) as beside:
         beside.write_text(page.filled(ride, proofs), encoding="utf-8")
-    typer.echo(f"{out}: {headline(ride, ride.exceedances())}")
+    echo(f"{out}: {headline(ride, ride.exceedances())}")
     say_unproven(proofs)
     say_redated(ride)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -29,6 +28,7 @@ from host_tools.port.forgetting import ForgetError, Named, named_of, not_kept
 from host_tools.port.forgetting import forget as forget_on
 from host_tools.port.reaching import Reach, Said, reaches
 from host_tools.port.sled import Sled
+from host_tools.terminal import Console, echo
 
 AT_NEXT_START = "The unit takes it at its next start: sledwarden service restart"
 
@@ -76,10 +76,10 @@ def upload(
         for one in brought:
             task = bar.add_task(one.name, total=one.size_bytes)
             put = bring(contact, one, _shown(bar, task))
-            typer.echo(f"{one.name}: put as {put.path} ({one.size_bytes:,} bytes).")
+            echo(f"{one.name}: put as {put.path} ({one.size_bytes:,} bytes).")
             for note in put.notes:
-                typer.echo(f"  {note}")
-    typer.echo(AT_NEXT_START)
+                echo(f"  {note}")
+    echo(AT_NEXT_START)
 
 
 @app.command()
@@ -113,9 +113,9 @@ def files(
     for put in found.installed:
         if not put.named:
             key = "[zones] packs" if put.name.endswith(".gpkg") else "[unit] law"
-            typer.echo(f'{put.name}: {key} does not name it: add "{put.path}" to it.')
+            echo(f'{put.name}: {key} does not name it: add "{put.path}" to it.')
     for sent in found.staged:
-        typer.echo(f"{sent.name}: was sent and not put in use: send it again to go on.")
+        echo(f"{sent.name}: was sent and not put in use: send it again to go on.")
 
 
 @app.command()
@@ -130,8 +130,8 @@ def undo(
     """
     with _sled(reach) as sled:
         put = sled.undo(name)
-    typer.echo(f"{name}: put back as it was before, {put.path}.")
-    typer.echo(AT_NEXT_START)
+    echo(f"{name}: put back as it was before, {put.path}.")
+    echo(AT_NEXT_START)
 
 
 @app.command()
@@ -161,9 +161,9 @@ def setting(
     if as_json:
         typer.echo(json.dumps({"name": name, "value": told, "changed": is_change}))
         return
-    typer.echo(f"{name} = {told}" if told else f"{name}: taken out.")
+    echo(f"{name} = {told}" if told else f"{name}: taken out.")
     if is_change:
-        typer.echo(AT_NEXT_START)
+        echo(AT_NEXT_START)
 
 
 @app.command()
@@ -187,10 +187,8 @@ def key(
     if as_json:
         typer.echo(json.dumps(told))
         return
-    typer.echo(f"{who.unit}: key {who.key.hex()}, fingerprint {who.fingerprint}.")
-    typer.echo(
-        "The glass shows it for a minute: a telephone reads the code. A press takes it away."
-    )
+    echo(f"{who.unit}: key {who.key.hex()}, fingerprint {who.fingerprint}.")
+    echo("The glass shows it for a minute: a telephone reads the code. A press takes it away.")
 
 
 @app.command()
@@ -221,7 +219,7 @@ def forget(
         wanted, growing = named_of(contact, named)
         unit = contact.identity.unit
         for name in growing:
-            typer.echo(f"{name}: is still being written, and stays.", err=True)
+            echo(f"{name}: is still being written, and stays.", err=True)
         if not wanted:
             raise ForgetError(
                 str(contact.way), f"nothing of {named} is closed.", "Start the unit anew first."
@@ -239,7 +237,7 @@ def forget(
         if not yes and not typer.confirm(f"Delete {what}{lost}?", err=True):
             raise typer.Exit(1)
         forget_on(contact, named, wanted)
-    typer.echo(f"{what} deleted. Its ledger keeps that they were there.")
+    echo(f"{what} deleted. Its ledger keeps that they were there.")
 
 
 @app.command()
@@ -253,7 +251,7 @@ def restart(
     """
     with _sled(reach) as sled:
         sled.restart()
-    typer.echo("The unit starts anew; the port is shut until its button is held again.")
+    echo("The unit starts anew; the port is shut until its button is held again.")
 
 
 @app.command()
@@ -272,9 +270,9 @@ def date(
         if is_set:
             now = Clock().system_utc()
             sled.set_date(now)
-            typer.echo(f"The battery clock is set to {now:%Y-%m-%dT%H:%M:%SZ}.")
+            echo(f"The battery clock is set to {now:%Y-%m-%dT%H:%M:%SZ}.")
         else:
-            typer.echo(f"{sled.date()}Z")
+            echo(f"{sled.date()}Z")
 
 
 @contextmanager
@@ -301,7 +299,7 @@ def _shown(bar: Progress, task: TaskID) -> Callable[[int], None]:
 
 def _bar(console: Console) -> Progress:
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TimeRemainingColumn(),

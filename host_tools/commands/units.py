@@ -7,12 +7,12 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from host_tools.commands.download import ARCHIVE
 from host_tools.journals.archive import ArchiveError, plain, units
+from host_tools.terminal import Console
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from host_tools.journals import verifying
 from host_tools.journals.paths import Source, find
 from host_tools.journals.verifying import GOOD, GivenKey, Proof, date_of, load_key, proof_object
 from host_tools.progress import shown
+from host_tools.terminal import Console, echo, one_line
 
 COLOURS = {
     Verdict.WHOLE: "green",
@@ -64,7 +64,7 @@ def verify(
             typer.echo(msgspec.json.encode(proof_object(proof)).decode())
         else:
             if number:
-                typer.echo()
+                echo()
             _tell(proof)
     if verifying.worst(proofs) not in GOOD:
         raise typer.Exit(1)
@@ -92,7 +92,7 @@ def say_unproven(proofs: list[Proof]) -> None:
     """Says beside what was made of a journal that the journal is not what its unit sealed."""
     for proof in proofs:
         if proof.report.verdict not in GOOD:
-            typer.echo(
+            echo(
                 f"{proof.where}: {proof.report.verdict}: {verifying.sentence(proof)} "
                 "What can still be read of it was taken; sledwarden verify says where it breaks.",
                 err=True,
@@ -112,7 +112,7 @@ def _tell(proof: Proof) -> None:
     if not console.is_terminal:
         console.width = 120  # a pipe has no edge at which names must be cut
     report = proof.report
-    title = Text(str(proof.where))
+    title = one_line(str(proof.where))
     table = Table(box=None, padding=(0, 1, 0, 0), title=title, title_justify="left")
     for column in ("segment", "verdict", "records", "from, UTC", "to"):
         table.add_column(
@@ -127,12 +127,14 @@ def _tell(proof: Proof) -> None:
         elif one.records:
             words = _span(date_of(one.from_ns), date_of(one.to_ns))
         verdict = Text(str(one.verdict), COLOURS[one.verdict])
-        table.add_row(Text(one.name), verdict, f"{one.records:,}", *words)
+        table.add_row(one_line(one.name), verdict, f"{one.records:,}", *words)
     console.print(table, soft_wrap=True)
     for why in report.reasons:
-        console.print(Text(f"  {why.segment}, byte {why.offset:,}: {why.what}"), soft_wrap=True)
+        said = one_line(f"  {why.segment}, byte {why.offset:,}: {why.what}")
+        console.print(said, soft_wrap=True)
     verdict = Text(str(report.verdict), COLOURS[report.verdict])
-    console.print(verdict, Text(f": {verifying.sentence(proof)}"), sep="", soft_wrap=True)
+    sentence = one_line(f": {verifying.sentence(proof)}")
+    console.print(verdict, sentence, sep="", soft_wrap=True)
     for line in (verifying.key_words(proof), *proof.notes, verifying.redated_words(proof)):
         if line:
-            console.print(Text(line), soft_wrap=True)
+            console.print(one_line(line), soft_wrap=True)

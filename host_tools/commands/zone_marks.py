@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from firmware.clock import Clock
 from firmware.errors import SledwardenError, UsageError
@@ -18,6 +17,7 @@ from firmware.files import whole
 from firmware.rider.mark_files import arguments_of, collection, mark_feature
 from firmware.state import MarkSeen, State
 from host_tools.saving import saved
+from host_tools.terminal import Console
 
 ANSWER_S = 3.0
 """How long the unit may take to say its state, and to show what it was asked for."""

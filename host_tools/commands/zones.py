@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from firmware.clock import Clock
@@ -28,6 +27,7 @@ from host_tools.commands.zone_report import report
 from host_tools.commands.zones_build import NO_COVERAGE, build
 from host_tools.packs.diff import CHANGES, differences
 from host_tools.packs.facts import PackFacts, facts
+from host_tools.terminal import Console
 
 _TWO_KM_FT = 6562.0
 _FEW = 10  # coverages that are named; the rest are counted

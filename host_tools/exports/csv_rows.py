@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from host_tools.cells import as_cell
 from host_tools.exports.rows import COLUMNS, clean, rows
 from host_tools.journals.ride import Ride
 from host_tools.replay.replaying import iso
@@ -35,6 +36,5 @@ def _cell(name: str, value: Any) -> Any:
         case datetime():
             return iso(value)
         case str():
-            # A spreadsheet would run a text that begins so as a formula.
-            return f"'{clean(value)}" if value[:1] in "=+-@\t\r" and value else clean(value)
+            return as_cell(clean(value))
     return value

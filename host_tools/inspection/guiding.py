@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rich.console import Console
 from rich.text import Text
 
 from firmware.errors import SledwardenError
@@ -18,6 +17,7 @@ from host_tools.inspection.limits import limit_words
 from host_tools.inspection.results import VERDICTS
 from host_tools.inspection.sheet import Sheet
 from host_tools.inspection.states import RowResult, State
+from host_tools.terminal import Console
 
 Ask = Callable[[str], str]
 Measure = Callable[[str], list[tuple[str, str, str]]]

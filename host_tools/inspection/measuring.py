@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from firmware.errors import SledwardenError
 from host_tools.inspection import gauges
 from host_tools.inspection.trace import Trace, live, of_file
+from host_tools.terminal import Console
 
 LIVE = "live"
 """The word for the running unit, where a file could stand."""

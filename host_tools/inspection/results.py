@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from firmware import __version__
+from host_tools.cells import as_cell
 from host_tools.inspection.checks import Check
 from host_tools.inspection.limits import limit_words
 from host_tools.inspection.progress import Kept
@@ -101,16 +102,5 @@ def csv_text(whole: dict[str, Any]) -> str:
         head = {"citation": row["citation"], "title": row["title"], "row_state": row["state"]}
         for check in row.get("checks", [{"why": row.get("why", "")}]):
             line = head | {key: check[key] for key in COLUMNS if key in check}
-            table.writerow({key: _harmless(value) for key, value in line.items()})
+            table.writerow({key: as_cell(value) for key, value in line.items()})
     return out.getvalue()
-
-
-def _harmless(value: object) -> object:
-    """A text that no spreadsheet runs as a formula."""
-    if (isinstance(value, str) and value[:1] in ("=", "+", "@", "\t")) or _is_dash(value):
-        return f"'{value}"
-    return value
-
-
-def _is_dash(value: object) -> bool:
-    return isinstance(value, str) and value[:1] == "-" and not value[1:2].isdigit()

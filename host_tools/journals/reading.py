@@ -14,7 +14,6 @@ from itertools import accumulate, groupby, pairwise
 from zoneinfo import ZoneInfo
 
 import msgspec
-import typer
 
 from firmware import monitor
 from firmware.circles import circles
@@ -48,6 +47,7 @@ from host_tools.journals.ride import Hole, Leg, Ride
 from host_tools.journals.verifying import newer_format
 from host_tools.progress import shown
 from host_tools.replay import replaying
+from host_tools.terminal import echo
 
 _TOPIC_OF_ID = dict(enumerate(TOPICS, start=1))
 
@@ -442,7 +442,7 @@ def read_shown(
     if grid_m is not None:
         said.append(redacting.coarsen(ride, grid_m))
     for words in filter(None, said):
-        typer.echo(words, err=True)
+        echo(words, err=True)
     return ride
 
 
@@ -450,4 +450,4 @@ def say_redated(ride: Ride) -> None:
     """Says beside the answer what was dated afterwards."""
     for leg in ride.legs:
         if words := leg.redated():
-            typer.echo(words, err=True)
+            echo(words, err=True)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from firmware.errors import UsageError
 from host_tools.port.contact import Onlooker
 from host_tools.port.messages import Session
 from host_tools.port.sled import UDP_PORT, LostError, Way, ports
+from host_tools.terminal import Console
 
 
 def _options(

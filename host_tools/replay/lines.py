@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from zoneinfo import ZoneInfo
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +17,7 @@ from firmware.readings import Reading
 from firmware.units import ft, mph
 from host_tools.replay import replaying
 from host_tools.replay.replaying import Summary, Told
+from host_tools.terminal import Console
 
 COLOURS = {
     Verdict.COMPLIANT: "green",
@@ -107,8 +107,9 @@ def with_progress(
         return
     clock = Clock()
     due_s = clock.mono_s() + 1.0
-    bar = Progress(TextColumn(name), BarColumn(), console=console, transient=True)
-    task = bar.add_task("", total=None)
+    column = TextColumn("{task.description}", markup=False)  # a file may be named with braces
+    bar = Progress(column, BarColumn(), console=console, transient=True)
+    task = bar.add_task(name, total=None)
     try:
         for number, entry in enumerate(stream):
             if number % 500 == 0 and clock.mono_s() >= due_s:
