@@ -35,6 +35,7 @@ class Duties:
         self.has_turned = False
         self._is_watching: bool | None = None
         self._rtc_ahead_s: float | None = None
+        self._disk: Value | None = None
 
     def take(self, finding: Finding) -> None:
         """Puts a clause's finding in the place of the one before."""
@@ -47,6 +48,9 @@ class Duties:
 
     def take_journal(self, disk: Value) -> None:
         """Judges whether the journal is kept."""
+        if disk is self._disk:
+            return
+        self._disk = disk
         finding = _KEPT
         if isinstance(disk, Missing) and disk.why not in (Why.NOT_FITTED, Why.STARTING):
             finding = Finding(JOURNAL, Verdict.UNKNOWN, disk.detail or str(disk), topic=JOURNAL)

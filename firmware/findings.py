@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Literal
@@ -219,14 +219,17 @@ class Standing:
     unwatched: tuple[Unwatched, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Outcome:
     """What a step brought: each change with the instant at which it came, in order.
 
     `notes` are for the journal alone: whose date it is, pulls of the tether, what holds now.
     """
 
-    findings: list[tuple[float, Finding]] = field(default_factory=list)
-    alerts: list[tuple[float, Alert]] = field(default_factory=list)
-    events: list[tuple[float, Event]] = field(default_factory=list)
-    notes: list[tuple[float, Anchor | Pull | Notice | Standing]] = field(default_factory=list)
+    findings: list[tuple[float, Finding]]
+    alerts: list[tuple[float, Alert]]
+    events: list[tuple[float, Event]]
+    notes: list[tuple[float, Anchor | Pull | Notice | Standing]]
+
+    def __init__(self) -> None:
+        self.findings, self.alerts, self.events, self.notes = [], [], [], []

@@ -58,6 +58,12 @@ INFORMED = "informed"
 PULL_CHANNELS = frozenset({Channel.FIX, Channel.TETHER, Channel.ENGINE})
 """What a pull of the tether is told by."""
 
+# Names of our own for what each fix asks for: Python 3.11 takes twenty times as long to find a
+# member of an enum by its class.
+_FIX, _RECEIVER, _AMBIENT = Channel.FIX, Channel.RECEIVER, Channel.LIGHT_AMBIENT
+_TETHER, _ENGINE, _JOURNAL = Channel.TETHER, Channel.ENGINE, Channel.JOURNAL
+_JUDGE_AGAIN = Effect.JUDGE_AGAIN
+
 
 class Monitor:
     """Judges readings against the clauses that it was given."""
@@ -118,7 +124,7 @@ class Monitor:
         self._pass_time(at_s, outcome)
         touched = self._take(reading, at_s, outcome)
         # How the receiver does is shown and kept; no clause, alert or timer hangs on it.
-        if touched or reading.channel is not Channel.RECEIVER or reading.fresh_s is not None:
+        if touched or reading.channel is not _RECEIVER or reading.fresh_s is not None:
             self._judge_all(touched, at_s, outcome)
         return outcome
 
@@ -205,46 +211,68 @@ class Monitor:
     def _replace(self, channel: Channel, held: Held, at_s: float) -> Sequence[Watched]:
         """Puts a new word in the place of the last; returns the clauses that look at it, a tuple
         where each is there once and in the order of the law, as nearly always."""
-        was_moving = self.senses.is_moving
+        if channel is _FIX:
+            return self._replace_fix(held, at_s)
         self.senses.put(channel, held)
-        self._is_pull_due = self._is_pull_due or channel in self._pull_channels
+        if channel in self._pull_channels:
+            self._is_pull_due = True
         touched: list[Watched] = []
-        if self.senses.is_moving is not was_moving:
-            touched += self._watch.by_motion
-        has_stepped = False
-        match held.value:
-            case Fix() as fix:
-                has_stepped = self.timekeeper.take_fix(fix, held.mono_s)
-            case RtcTime() as rtc:
-                has_stepped = self.timekeeper.take_rtc(rtc, held.mono_s)
-        if has_stepped:
-            for sky in self._skies.values():
-                sky.forget_sun()
-            touched += self._look_at_clock(at_s)
-        if channel is Channel.FIX:
-            effect = self.requests.watch(self.fix, self._satellite_utc(at_s), at_s)
-            touched += self._watch.all if effect is Effect.JUDGE_AGAIN else []
-        if channel is Channel.SURROUNDINGS:
-            self._refresh_nearby()
-        if self.territories is not None and channel in (Channel.FIX, Channel.SURROUNDINGS):
-            touched += self._look_at_borders(self.territories, at_s)
-        for sky in self._skies.values():
-            self._show(sky, channel, at_s)
-        if channel in (Channel.FIX, Channel.RTC, Channel.LIGHT_AMBIENT):
-            touched += self._look_at_sky(at_s)
-        looking = self._looking(channel, at_s)
+        match channel:
+            case Channel.SURROUNDINGS:
+                self._refresh_nearby()
+                touched += self._look_at_borders(at_s)
+            case Channel.RTC:
+                rtc = held.value
+                if isinstance(rtc, RtcTime) and self.timekeeper.take_rtc(rtc, held.mono_s):
+                    touched += self._follow_date(at_s)
+                touched += self._look_at_sky(at_s)
+            case Channel.LIGHT_AMBIENT:
+                for sky in self._skies.values():
+                    sky.take_ambient(self.senses.light(channel), at_s)
+                touched += self._look_at_sky(at_s)
+            case Channel.LIGHT_HEAD:
+                for sky in self._skies.values():
+                    sky.take_head(self.senses.light(channel), at_s)
+        looking = self._watch.looking_at(channel)
         return [*looking, *touched] if touched else looking
 
-    def _looking(self, channel: Channel, at_s: float) -> tuple[Watched, ...]:
-        """The clauses that must look at a channel's new word: at a fix those that are awake."""
-        fix = self.fix
-        if channel is not Channel.FIX or isinstance(fix, Missing):
-            return self._watch.looking_at(channel)
-        fix_at_s = self.held[Channel.FIX].mono_s
-        return self._watch.awake(fix, fix_at_s, self.nearby, self._hour(at_s))
+    def _replace_fix(self, held: Held, at_s: float) -> Sequence[Watched]:
+        """Takes a new fix, or the loss of it; returns the clauses that must judge it."""
+        senses = self.senses
+        was_moving = senses.is_moving
+        senses.put(_FIX, held)
+        fix = senses.fix
+        touched: list[Watched] = []
+        if senses.is_moving is not was_moving:
+            touched += self._watch.by_motion
+        if self._pull_channels and not self._pulls.is_idle(self.held[_TETHER].value):
+            self._is_pull_due = True
+        if isinstance(fix, Fix) and self.timekeeper.take_fix(fix, held.mono_s):
+            touched += self._follow_date(at_s)
+        if self.requests.watch(fix, self._satellite_utc(at_s), at_s) is _JUDGE_AGAIN:
+            touched += self._watch.all
+        touched += self._look_at_borders(at_s)
+        if isinstance(fix, Fix):
+            for sky in self._skies.values():
+                sky.take_place(fix.lat_deg, fix.lon_deg)
+        touched += self._look_at_sky(at_s)
+        if isinstance(fix, Fix):
+            looking = self._watch.awake(fix, held.mono_s, self.nearby, self._hour(at_s))
+        else:
+            looking = self._watch.looking_at(_FIX)
+        return [*looking, *touched] if touched else looking
 
-    def _look_at_borders(self, territories: Territories, at_s: float) -> list[Watched]:
+    def _follow_date(self, at_s: float) -> list[Watched]:
+        """Begins anew with a date that came or moved; returns the clauses that go by the clock."""
+        for sky in self._skies.values():
+            sky.forget_sun()
+        return self._look_at_clock(at_s)
+
+    def _look_at_borders(self, at_s: float) -> list[Watched]:
         """Finds out whose law holds, and by whose civil time: returns the clauses that go by it."""
+        territories = self.territories
+        if territories is None:
+            return []
         territories.take(self.fix, self.nearby, at_s)
         if territories.whose.jurisdiction:
             self.notices.clauses = territories.notices[territories.whose.jurisdiction]
@@ -253,17 +281,6 @@ class Monitor:
             return []
         self.time_zone = time_zone
         return self._look_at_clock(at_s)
-
-    def _show(self, sky: Sky, channel: Channel, at_s: float) -> None:
-        """Tells a sky the place and the light that it goes by."""
-        if channel is Channel.FIX:
-            fix = self.fix
-            if isinstance(fix, Fix):
-                sky.take_place(fix.lat_deg, fix.lon_deg)
-        elif channel is Channel.LIGHT_AMBIENT:
-            sky.take_ambient(self.senses.light(channel), at_s)
-        elif channel is Channel.LIGHT_HEAD:
-            sky.take_head(self.senses.light(channel), at_s)
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
         utc = self._satellite_utc(at_s)
@@ -287,8 +304,10 @@ class Monitor:
             if dark is not before and dark != before:
                 self._darks = {**self._darks, offset: dark}  # a snapshot may hold the old one
                 has_changed = True
+        if not has_changed:
+            return []
         self.dark = self._darks[self.sky.offset_min]
-        return self._watch.in_darkness if has_changed else []
+        return self._watch.in_darkness
 
     def _sky_due_s(self) -> float:
         """When darkness must be judged again, by any law's dusk and dawn."""
@@ -319,7 +338,7 @@ class Monitor:
                     outcome.findings.append((at_s, finding))
         self._watch.settle()
         duties = self._duties
-        duties.take_journal(self.held[Channel.JOURNAL].value)
+        duties.take_journal(self.held[_JOURNAL].value)
         duties.take_clocks(self.timekeeper.rtc_ahead_s)
         if self.territories is not None:
             self._tell_law(self.territories.finding(at_s), at_s, outcome)
@@ -376,9 +395,9 @@ class Monitor:
             self.findings,
             self._duties.changed,
             is_dark=self.dark.is_dark,
-            tether=self.held[Channel.TETHER].value,
-            engine=self.held[Channel.ENGINE].value,
-            fix=self.fix,
+            tether=self.held[_TETHER].value,
+            engine=self.held[_ENGINE].value,
+            fix=self.senses.fix,
             clock=self.timekeeper.source,
         )
         outcome.notes += [(at_s, one) for one in standings]
@@ -398,8 +417,8 @@ class Monitor:
     def _snapshot(self, at_s: float) -> Snapshot:
         return Snapshot(
             at_s,
-            self.fix,
-            self.held[Channel.FIX].mono_s,
+            self.senses.fix,
+            self.held[_FIX].mono_s,
             *self.senses.shown,
             nearby=self.nearby,
             marks=self.requests.marks,
@@ -408,7 +427,7 @@ class Monitor:
             modes=self.requests.modes,
             lifts=self.requests.lifts,
             clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
-            ambient=self.senses.light(Channel.LIGHT_AMBIENT),
+            ambient=self.senses.light(_AMBIENT),
             darks=self._darks,
             whose=None if self.territories is None else self.territories.whose,
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from firmware.findings import Pull
-from firmware.readings import Engine, Fix, Missing, Tether, TetherState
+from firmware.readings import Engine, Fix, Missing, Tether, TetherState, Value
 from firmware.rules.base import Snapshot
+
+_OUT, _BROKEN = TetherState.OUT, frozenset({TetherState.OPEN, TetherState.SHORT})
 
 
 @dataclass(slots=True)
@@ -44,6 +46,10 @@ class Pulls:
         stands = now.is_moving is False or (now.is_moving is None and running is False)
         return self._end(now.at_s, "stopped") if stands and not running else []
 
+    def is_idle(self, tether: Value) -> bool:
+        """Whether no fix can begin or end a pull: none is open, and the tether is not out."""
+        return self._open is None and not (isinstance(tether, Tether) and _is_out(tether))
+
     def end(self, at_s: float) -> list[Pull]:
         """Ends the one that is open, at power-off."""
         return [] if self._open is None else self._end(at_s, "unknown")
@@ -59,6 +65,6 @@ class Pulls:
 
 def _is_out(tether: Tether | Missing) -> bool | None:
     """Whether the cap is off; None where that can't be told."""
-    if isinstance(tether, Missing) or tether.state in (TetherState.OPEN, TetherState.SHORT):
+    if isinstance(tether, Missing) or tether.state in _BROKEN:
         return None
-    return tether.state is TetherState.OUT
+    return tether.state is _OUT

@@ -107,6 +107,7 @@ class Marks:
     chart: Nearby | None = None
     changes: int = 0
     _marks: list[Mark] = field(default_factory=list)
+    _due_s: float = math.inf
 
     def standing(self) -> Sequence[Mark]:
         """The marks that stand, oldest first."""
@@ -144,7 +145,7 @@ class Marks:
 
     def due_s(self) -> float:
         """The instant at which the next mark ends."""
-        return min((one.expires_s for one in self._marks), default=math.inf)
+        return self._due_s
 
     def pass_time(self, at_s: float) -> bool:
         """Ends what is over; whether anything was."""
@@ -176,6 +177,7 @@ class Marks:
     def _set(self, marks: Iterable[Mark]) -> None:
         """Draws the marks as a map of their own, about the newest of them."""
         self._marks = list(marks)
+        self._due_s = min((one.expires_s for one in self._marks), default=math.inf)
         self.changes += 1
         self.chart = None
         if self._marks:

@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum, auto
 
 from firmware.law.packs import MODES
@@ -39,7 +39,7 @@ NEW_KEY_S = 300.0
 NEW_KEY = "new"
 """The argument by which the unit itself asks for its key to be shown, when it was just made."""
 
-DATE_SLACK = timedelta(seconds=2)
+DATE_SLACK_S = 2.0
 
 BUTTON = "button"
 KEPT = "kept marks"
@@ -89,7 +89,7 @@ class Requests:
     is_key_wanted: bool = False
     _utc: datetime | None = None
     _held: tuple[float, str] | None = None
-    _began: datetime | None = None
+    _dated: tuple[datetime, float] | None = None
     _on: dict[str, ModeOn] = field(default_factory=dict)
 
     def take(
@@ -144,10 +144,12 @@ class Requests:
         """Follows the date where it became known or has moved: a mark may be over by it."""
         if utc is None:
             return Effect.NOTHING
-        began = utc - timedelta(seconds=at_s)
-        if self._began is not None and abs(began - self._began) <= DATE_SLACK:
-            return Effect.NOTHING
-        self._began = began
+        if self._dated is not None:
+            from_utc, from_s = self._dated
+            moved_s = (utc - from_utc).total_seconds() - (at_s - from_s)
+            if abs(moved_s) <= DATE_SLACK_S:
+                return Effect.NOTHING
+        self._dated = (utc, at_s)
         return Effect.JUDGE_AGAIN if self.marked.take_date(utc, at_s) else Effect.NOTHING
 
     @property
@@ -193,13 +195,16 @@ class Requests:
 
     def due_s(self, at_s: float) -> float:
         """The next instant after `at_s` at which a prompt, a test or a mark ends."""
-        ends = [self._prompt_ends_s, self._test_ends_s, self._key_ends_s, self.marked.due_s()]
-        if self._on:
-            ends += [one.ends_s for one in self._on.values()]
         due_s = math.inf
-        for end in ends:
-            if at_s < end < due_s:
-                due_s = end
+        for end_s in (
+            self._prompt_ends_s,
+            self._test_ends_s,
+            self._key_ends_s,
+            self.marked.due_s(),
+            *(one.ends_s for one in self._on.values()),
+        ):
+            if at_s < end_s < due_s:
+                due_s = end_s
         return due_s
 
     def pass_time(self, at_s: float) -> Effect:

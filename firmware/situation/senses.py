@@ -36,6 +36,9 @@ SHOWN = frozenset(
 )
 """What a snapshot shows beside the fix: gathered when one of them changes, not at each fix."""
 
+_FIX = Channel.FIX
+"""A name of our own, because Python 3.11 takes twenty times as long to find a member of an enum."""
+
 Shown = tuple[
     Light | Missing,
     Light | Missing,
@@ -70,7 +73,11 @@ class Held:
 
 
 class Senses:
-    """Keeps the word that holds of each channel; `shown` is what a snapshot shows of them."""
+    """Keeps the word that holds of each channel.
+
+    `fix` is the one that is judged, or why there is none, `is_moving` whether it says that the sled
+    moves; `shown` is what a snapshot shows of the others.
+    """
 
     def __init__(self, fitted: Collection[Channel]) -> None:
         """`fitted` are the channels that have a source at all: the others never say anything."""
@@ -80,7 +87,7 @@ class Senses:
         }
         self._lapsing: dict[Channel, float] = {}  # when each word lapses that ever does
         self.shown = self._gathered()
-        self.is_moving = self._is_moving()
+        self.fix, self.is_moving = self._of_fix()
 
     def put(self, channel: Channel, held: Held) -> None:
         """Puts a new word in the place of the last."""
@@ -89,8 +96,8 @@ class Senses:
             self._lapsing[channel] = held.lapses_s
         else:
             self._lapsing.pop(channel, None)
-        if channel is Channel.FIX:
-            self.is_moving = self._is_moving()
+        if channel is _FIX:
+            self.fix, self.is_moving = self._of_fix()
         elif channel in SHOWN:
             self.shown = self._gathered()
 
@@ -99,13 +106,6 @@ class Senses:
         return min(self._lapsing.values(), default=math.inf)
 
     # readings.VALUE_TYPES: a channel has one type, or a Missing.
-
-    @property
-    def fix(self) -> Fix | Missing:
-        """The fix that is judged, or why there is none."""
-        value = self.held[Channel.FIX].value
-        assert isinstance(value, (Fix, Missing))
-        return value
 
     @property
     def surroundings(self) -> Surroundings | Missing:
@@ -128,10 +128,14 @@ class Senses:
         engine = self.held[Channel.ENGINE].value
         return isinstance(engine, Engine) and not engine.is_running
 
-    def _is_moving(self) -> bool | None:
-        """As a snapshot has it: whether the sled moves, None without a fix."""
-        fix = self.fix
-        return None if isinstance(fix, Missing) else mph(fix.speed_mps) >= MOVING_MPH
+    def _of_fix(self) -> tuple[Fix | Missing, bool | None]:
+        """The fix that is judged, or why there is none; and, as a snapshot has it, whether the sled
+        moves, None without a fix."""
+        fix = self.held[_FIX].value
+        if isinstance(fix, Fix):
+            return fix, mph(fix.speed_mps) >= MOVING_MPH
+        assert isinstance(fix, Missing)
+        return fix, None
 
     def _gathered(self) -> Shown:
         tether, engine = self.held[Channel.TETHER].value, self.held[Channel.ENGINE].value

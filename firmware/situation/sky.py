@@ -157,7 +157,8 @@ class Sky:
                 for moment in (utc - error, utc + error)
             )
         last = self._answer
-        if (last.by_sun, last.by_light, last.is_sure) != (self._by_sun, self._is_dim, is_sure):
+        is_same = last.by_sun is self._by_sun and last.by_light is self._is_dim
+        if not is_same or last.is_sure is not is_sure:
             self._answer = Dark(self._by_sun, self._is_dim, is_sure=is_sure)
         return self._answer
 

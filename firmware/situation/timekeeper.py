@@ -31,6 +31,9 @@ ANCHOR_S = 600.0
 """How often a date is anchored anew: the crystal's drift stays small, and each segment of a journal
 has an anchor of its own."""
 
+NO_STEP_S = 0.5
+"""A date that moves by no more is taken as it comes, as nearly always."""
+
 AGREED = 5
 """So many dates of the satellites in a row that agree are worth setting the battery clock by."""
 
@@ -55,21 +58,25 @@ class Timekeeper:
     _pinned_utc: datetime | None = None
     _pinned_s: float = 0.0
     _error_s: float = 0.0
+    _asked_s: float = 0.0  # when the date was asked for last, for it is asked for again at once
+    _asked_utc: datetime | None = None
 
     def take_fix(self, fix: Fix, mono_s: float) -> bool:
         """Pins the date of a fix; one without a date that can be carried on leaves it as it is.
 
         Whether the date is new, or has moved by over a second.
         """
-        if fix.utc is None or not is_carried(fix.utc.date()):
+        utc = fix.utc
+        if utc is None or not is_carried(utc.date()):
             return False
-        step_s = self._step_to(fix.utc, mono_s)
-        if step_s is not None:
+        step_s = self._step_to(utc, mono_s)
+        if step_s is not None and (abs(step_s) > NO_STEP_S or self.source == "rtc"):
+            step_s = round(step_s, 6)  # a date has no less
             if self.source == "rtc":
                 self.rtc_ahead_s = -step_s
             self._note_step(step_s)
         self._agreeing += 1
-        self._pin(fix.utc, mono_s, GPS_ERROR_S, "gps")
+        self._pin(utc, mono_s, GPS_ERROR_S, "gps")
         return step_s is None or abs(step_s) > STEP_S
 
     def take_rtc(self, rtc: RtcTime, mono_s: float) -> bool:
@@ -78,6 +85,8 @@ class Timekeeper:
         if not is_carried(day):
             return False
         step_s = self._step_to(rtc.utc, mono_s)
+        if step_s is not None:
+            step_s = round(step_s, 6)
         if self.source == "gps":
             self.rtc_ahead_s = step_s
             return False
@@ -113,7 +122,10 @@ class Timekeeper:
         """The date at a monotonic instant; None while there is none."""
         if self._pinned_utc is None:
             return None
-        return self._pinned_utc + timedelta(seconds=at_s - self._pinned_s)
+        if at_s != self._asked_s:
+            self._asked_s = at_s
+            self._asked_utc = self._pinned_utc + timedelta(seconds=at_s - self._pinned_s)
+        return self._asked_utc
 
     def error_s(self, at_s: float) -> float | None:
         """How far off the date may be, in seconds; grows with the crystal's drift."""
@@ -143,8 +155,7 @@ class Timekeeper:
         """By how many seconds a date is ahead of the pinned one; None while there is none."""
         if self._pinned_utc is None:
             return None
-        carried = self._pinned_utc + timedelta(seconds=mono_s - self._pinned_s)
-        return (utc - carried).total_seconds()
+        return (utc - self._pinned_utc).total_seconds() - (mono_s - self._pinned_s)
 
     def _note_step(self, step_s: float) -> None:
         if abs(step_s) > STEP_S:
@@ -154,5 +165,5 @@ class Timekeeper:
     def _pin(
         self, utc: datetime, mono_s: float, error_s: float, source: Literal["gps", "rtc"]
     ) -> None:
-        self._pinned_utc, self._pinned_s = utc, mono_s
+        self._pinned_utc, self._pinned_s = self._asked_utc, self._asked_s = utc, mono_s
         self._error_s, self.source = error_s, source
