@@ -29,6 +29,7 @@ from firmware.readings import Channel, Fix, Missing, Reading, Request, Surroundi
 from firmware.rider.requests import KEPT, NEW_KEY
 from firmware.sources.base import SettableClock, Source
 from firmware.state import State
+from firmware.steady import Steady
 from firmware.view import state_of
 
 log = logging.getLogger("sledwarden.unit")
@@ -83,6 +84,7 @@ class Unit:
         self._tell = list(tell)
         self._notifier = notifier or Notifier({})
         self._queue: queue.SimpleQueue[Reading | None] = queue.SimpleQueue()
+        self._steady = Steady()
         self._sources: list[Source] = []
         self._scout: Scout | None = None
         self._rtc: SettableClock | None = None
@@ -178,12 +180,14 @@ class Unit:
             reading = None
         # The clock never goes back, but its last reading may be later than the due instant.
         self._at_s = max(self._at_s, instant_s(self.clock.mono_s()))
-        if reading is None:
-            outcome = self.monitor.advance(self._at_s)
-        else:
-            reading = grained(reading)
-            outcome = self.monitor.step(reading, self._at_s)
-        self._act(reading, outcome)
+        said = self._steady.due(self._at_s)
+        if reading is not None:
+            said += self._steady.take(reading)
+        for one in said:
+            judged = grained(one, self._at_s)
+            self._act(judged, self.monitor.step(judged, self._at_s))
+        if not said:
+            self._act(None, self.monitor.advance(self._at_s))
         if self._shows_new_key and self._journal is not None and self._journal.is_key_new:
             self._shows_new_key = False
             self._ask(Request("key", NEW_KEY, BY))

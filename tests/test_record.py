@@ -30,6 +30,7 @@ from firmware.findings import (
 )
 from firmware.journal.record import (
     TOPICS,
+    Again,
     Close,
     Finished,
     Gap,
@@ -125,6 +126,7 @@ RECORDS: list[Record] = [
     ),
     Note("configuration", "config.toml changed", "daemon", {"sha256": "ab" * 32}),
     Heard("/dev/ttyS0", 9.75, "$GPRMC,\r\n\x00\xff"),
+    Again((Channel.LIGHT_HEAD, Channel.TETHER), (12.034, 11.9)),
     Standing("", Margin.FREE, "day", "not needed", "unknown", "in", "off", "none", "none"),
 ]  # fmt: skip
 

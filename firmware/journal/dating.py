@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from firmware.journal import segment
-from firmware.journal.record import POSITION, Gap, Record, RecordError, encode, position, topic_of
+from firmware.journal.recall import Recall, again
+from firmware.journal.record import POSITION, Gap, Record, RecordError, position, topic_of
 from firmware.journal.segment import TOPIC_IDS, Message
 from firmware.readings import Fix, Reading
 
@@ -31,9 +32,19 @@ class Item(NamedTuple):
     is_urgent: bool
 
 
+STEP_NS = 1 << 24
+"""16.8 ms. A message's two times, which stand four times in a file, are multiples of it: the exact
+instant is in the message, and no date here is known so well."""
+
+
 def ns(seconds: float) -> int:
-    """Whole nanoseconds of seconds, never negative: MCAP's times are unsigned."""
-    return max(0, round(seconds * 1e9))
+    """Nanoseconds of seconds, down to a whole step and never negative: MCAP's are unsigned."""
+    return on_step(round(seconds * 1e9))
+
+
+def on_step(time_ns: int) -> int:
+    """The time down to a whole step; never negative."""
+    return max(0, time_ns) // STEP_NS * STEP_NS
 
 
 def utc_ns(utc: datetime) -> int:
@@ -66,7 +77,7 @@ class Dating:
         if self.pair is None:
             return ns(at_s)
         known, known_at_s = self.pair
-        return max(0, utc_ns(known) + round((at_s - known_at_s) * 1e9))
+        return on_step(utc_ns(known) + round((at_s - known_at_s) * 1e9))
 
 
 def before_step(items: Sequence[Item], newest_ns: int, *, is_dated: bool, may_step: bool) -> int:
@@ -86,28 +97,41 @@ def before_step(items: Sequence[Item], newest_ns: int, *, is_dated: bool, may_st
     return len(items)
 
 
-def contents(items: Sequence[Item], dating: Dating, newest_ns: int) -> tuple[list[bytes], int]:
+def contents(
+    items: Sequence[Item], dating: Dating, newest_ns: int, recall: Recall
+) -> tuple[list[bytes], int]:
     """The contents of these items' chunks, one a second of the ride, and how many were refused.
 
     No log time is before `newest_ns`. A record that can't be written is replaced by a gap that
-    says why.
+    says why. `recall` is what the segment has told, and takes what is told now.
     """
     chunks: list[bytes] = []
     messages: list[Message] = []
+    same: list[Reading] = []
     begun_at_s, refused = items[0].at_s, 0
-    for item in items:
+    for place, item in enumerate(items):
         if item.at_s - begun_at_s >= CHUNK_S and messages:
             chunks.append(segment.packed(messages))
             messages, begun_at_s = [], item.at_s
         newest_ns = max(newest_ns, dating.log_time_ns(item.at_s, item.utc))
-        times = item.sequence & 0xFFFFFFFF, newest_ns, ns(item.at_s)
+        times = 0, newest_ns, ns(item.at_s)
         record = item.record
+        if isinstance(record, Reading) and recall.is_again(record):
+            same.append(record)
+            following = items[place + 1] if place + 1 < len(items) else None
+            if (
+                following is not None
+                and following.at_s == item.at_s
+                and recall.is_again(following.record)
+            ):
+                continue  # one message stands for all of one instant
+            record, same = again(same), []
         try:
-            text = encode(record, item.at_s)
+            text = recall.text(record, item.at_s)
         except RecordError as fault:
             refused += 1
             record = Gap(1, f"could not be written: {fault}", item.at_s, item.at_s)
-            text = encode(record, item.at_s)
+            text = recall.text(record, item.at_s)
         messages.append(Message(TOPIC_IDS[topic_of(record)], *times, text))
         if type(record) is not Reading or type(record.value) is not Fix:
             continue

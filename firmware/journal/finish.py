@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.journal import record, seal, segment, stored
+from firmware.journal.dating import ns
 from firmware.journal.folder import Place, Storage
 from firmware.journal.seal import Chain, Key
 from firmware.journal.segment import FOOTER_BYTES, MAGIC, TOPIC_IDS, Message
@@ -135,7 +136,8 @@ def finish(
             _keep_damaged(place.path, torn, kept, seals, storage)
             chain = _chain(seals, unit, place, previous)
             sealed = found.seals[-1].offset if seals else 0
-            publish_ns = segment.last_publish_ns(content, found)
+            at_s = segment.last_at_s(content, found)
+            publish_ns = ns(at_s)
             dropped = torn[kept:]
             note = record.Finished(
                 kept=kept,
@@ -147,7 +149,7 @@ def finish(
                 dropped_sha256=hashlib.sha256(dropped).hexdigest() if dropped else "",
             )
             log_ns = found.ending.end_ns
-            text = record.encode(note, publish_ns / 1e9)
+            text = record.encode(note, at_s)
             topic_id = TOPIC_IDS[record.topic_of(note)]
             body = segment.packed([Message(topic_id, 0, log_ns, publish_ns, text)])
             if not found.ending.channels:

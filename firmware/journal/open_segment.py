@@ -17,6 +17,7 @@ from pathlib import Path
 from firmware.journal import segment
 from firmware.journal.dating import ns
 from firmware.journal.folder import Storage
+from firmware.journal.recall import Recall
 from firmware.journal.record import Start, encode, topic_of
 from firmware.journal.seal import Chain, Key, Kind
 from firmware.journal.segment import TOPIC_IDS, Ending, Message
@@ -30,6 +31,8 @@ class OpenSegment:
         self.start = start
         self.end = 0
         """How much of the file is safe on the disk."""
+        self.recall = Recall()
+        """What the file has told, as far as it is safe on the disk."""
         self._key = key
         self._storage = storage
         self._ending = Ending()

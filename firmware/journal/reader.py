@@ -8,7 +8,8 @@ from pathlib import Path
 from firmware.errors import JournalError
 from firmware.files import refuse_unless_regular
 from firmware.journal import folder, segment, stored
-from firmware.journal.record import POSITION, SEAL, TOPICS, Record, RecordError, Start, decode
+from firmware.journal.recall import Recall
+from firmware.journal.record import POSITION, SEAL, TOPICS, Record, RecordError, Start
 from firmware.journal.segment import Scan
 from firmware.journal.stored import Identity
 
@@ -24,13 +25,14 @@ def read(path: Path, identity: Identity | None = None) -> Iterator[tuple[float, 
     """
     for place in segments(path):
         content, found = _scanned(place, identity)
+        recall = Recall()
         for span in found.chunks:
             for message in segment.unpacked(span.content(content)):
                 topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
                 if topic in (SEAL, POSITION):
                     continue
                 try:
-                    yield decode(topic, message.text)
+                    yield from recall.records(topic, message.text)
                 except RecordError as fault:
                     raise JournalError(
                         str(place), f"the chunk at byte {span.start}: {fault}"

@@ -2,15 +2,18 @@
 
 One topic carries one type of record, so that a plot of a topic in any MCAP tool is a plot of one
 thing: `/reading/fix`, `/reading/light.head`, `/finding`, `/alert`. Every message begins with
-`at_s`, the monotonic instant at which the unit judged it; a key is absent where there is no value.
-Numbers are written in the shortest form that reads back to the same float, so a replay is
-identical. A number that is not finite is refused: JSON has no word for it.
+`at_s`, the monotonic instant at which the unit judged it; a key is absent where there is no value,
+and in a reading where the value is the usual one. Numbers read back to the same float, so a replay
+is identical: those of a fix and the instants have as many decimals as they are judged to, so that
+records are of one length, for that compresses best; the others the shortest form. A number that is
+not finite is refused: JSON has no word for it.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
@@ -28,10 +31,16 @@ from firmware.findings import (
     Unwatched,
     Verdict,
 )
-from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading
+from firmware.journal import around
+from firmware.journal.texts import instant, value_text
+from firmware.readings import VALUE_TYPES, Channel, Feature, Fix, Missing, Reading, Surroundings
 
 FORMAT = 1
 """The version of the journal's layout, named in every start record and every seal."""
+
+REVISION = 1
+"""What has changed within that layout; named in every start record. 0 wrote each key of a reading,
+and its times to the nanosecond."""
 
 LAW_FOLDER = "law/"
 CONFIG_TOML = "config.toml"
@@ -67,6 +76,7 @@ class Start:
     previous: str = ""
     attachments: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +140,21 @@ class Heard:
     octets: str
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Sensors that say what they said before: which, and when each was seen so.
+
+    It stands for a reading of each, with the value, the source and the freshness of the last one
+    of its channel in the same segment; the reader gives these (`recall.Recall`).
+    """
+
+    channels: tuple[Channel, ...]
+    mono_s: tuple[float, ...]
+
+
 Record = (
     Reading
+    | Again
     | Finding
     | Alert
     | Event
@@ -157,11 +180,13 @@ class _At(msgspec.Struct):
 
 
 class _ReadingHead(msgspec.Struct):
-    """A reading's own fields; the value is decoded by its channel."""
+    """A reading's own fields; the value is decoded by its channel. What was measured as it was
+    judged has no `mono_s`; the channel, which the topic says, was written by revision 0."""
 
-    channel: Channel
-    mono_s: float
+    at_s: float
     source: str
+    mono_s: float | None = None
+    channel: Channel | None = None
     fresh_s: float | None = None
     value: msgspec.Raw = msgspec.Raw()
     missing: Missing | None = None
@@ -194,6 +219,7 @@ _PLAIN: dict[str, type] = {
     "/note": Note,
     "/heard": Heard,
     "/standing": Standing,
+    "/again": Again,
 }
 _PLAIN_TOPICS = {kind: topic for topic, kind in _PLAIN.items()}
 _READING_TOPICS = {channel: f"/reading/{channel}" for channel in Channel}
@@ -208,6 +234,7 @@ _NEWER = (
     "/note",
     "/heard",
     "/notice",
+    "/again",
 )
 """Topics that came after the first ones: their ids follow, so that older journals read on."""
 
@@ -219,11 +246,14 @@ TOPICS: tuple[str, ...] = (
 )
 """Every topic, in the order of the channel and schema ids of a segment (the first has id 1)."""
 
+_WRITTEN: dict[type, type] = {Surroundings: around.SurroundingsText}
+"""How a value is written whose type says it in another way."""
+
 _AT = msgspec.json.Decoder(_At)
 _HEAD = msgspec.json.Decoder(_ReadingHead)
 _EVENT = msgspec.json.Decoder(_EventHead)
 _VALUES: dict[Channel, msgspec.json.Decoder[Any]] = {
-    channel: msgspec.json.Decoder(kind) for channel, kind in VALUE_TYPES.items()
+    channel: msgspec.json.Decoder(_WRITTEN.get(kind, kind)) for channel, kind in VALUE_TYPES.items()
 }
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     topic: msgspec.json.Decoder(kind) for topic, kind in _PLAIN.items() if kind is not Event
@@ -244,10 +274,12 @@ def topic_of(record: Record) -> str:
         raise RecordError(f"{type(record).__name__}: is not a journal record") from None
 
 
-def encode(record: Record, at_s: float) -> bytes:
+def encode(record: Record, at_s: float, before: Sequence[Feature] = ()) -> bytes:
     """The record as compact JSON that begins with its `at_s`; raises RecordError.
 
     A reading whose value is not of its channel's type is refused: it could not be read back.
+    `before` is what the last surroundings in the same segment showed: of these only what is new
+    is written.
     """
     if not math.isfinite(at_s):
         raise RecordError(f"at_s = {at_s}: must be finite")
@@ -262,41 +294,55 @@ def encode(record: Record, at_s: float) -> bytes:
             raise RecordError(
                 f"{record.channel}: the value is a {type(value).__name__}: must be a {wanted}"
             )
-        message = b'{"at_s":%b,"channel":"%b","mono_s":%b,"source":%b,"fresh_s":%b,"%b":%b}' % (
-            _encode(at_s),
-            record.channel.encode(),
-            _encode(record.mono_s),
+        own = b"" if record.mono_s == at_s else b'"mono_s":%b,' % instant(record.mono_s)
+        message = b'{"at_s":%b,%b"source":%b,"fresh_s":%b,"%b":%b}' % (
+            instant(at_s),
+            own,
             _encode(record.source),
             _encode(record.fresh_s),
             word,
-            _encode(value),
+            value_text(value)
+            if type(value) is not Surroundings
+            else _encode(around.written(value, before)),
+        )
+    elif type(record) is Again:
+        message = b'{"at_s":%b,"channels":%b,"mono_s":[%b]}' % (
+            instant(at_s),
+            _encode(record.channels),
+            b",".join(map(instant, record.mono_s)),
         )
     else:
-        message = b'{"at_s":%b,%b' % (_encode(at_s), _encode(record)[1:])
+        message = b'{"at_s":%b,%b' % (instant(at_s), _encode(record)[1:])
     if b"null" in message:
         _refuse_unless_finite(record, type(record).__name__)
         message = _ABSENT.sub(b"", message)
     return message
 
 
-def decode(topic: str, message: bytes) -> tuple[float, Record]:
-    """The instant and the record of a message of one of the topics that `encode` writes."""
+def decode(topic: str, message: bytes, before: Sequence[Feature] = ()) -> tuple[float, Record]:
+    """The instant and the record of a message of one of the topics that `encode` writes.
+
+    `before` as for `encode`. Raises RecordError.
+    """
     try:
-        at_s = _AT.decode(message).at_s
-        if topic == _PLAIN_TOPICS[Event]:
-            return at_s, Event(**msgspec.structs.asdict(_EVENT.decode(message)))
-        if topic not in _CHANNELS:
+        channel = _CHANNELS.get(topic)
+        if channel is None:
+            at_s = _AT.decode(message).at_s
+            if topic == _PLAIN_TOPICS[Event]:
+                return at_s, Event(**msgspec.structs.asdict(_EVENT.decode(message)))
             record: Record = _DECODERS[topic].decode(message)
             return at_s, record
         head = _HEAD.decode(message)
-        channel = _CHANNELS[topic]
-        if head.channel is not channel:
+        if head.channel not in (channel, None):
             raise RecordError(f"{topic}: channel = {head.channel}: must be {channel}")
         value = head.missing if head.missing is not None else _VALUES[channel].decode(head.value)
-        return at_s, Reading(channel, value, head.mono_s, head.source, head.fresh_s)
+        if type(value) is around.SurroundingsText:
+            value = around.read(value, before)
+        mono_s = head.at_s if head.mono_s is None else head.mono_s
+        return head.at_s, Reading(channel, value, mono_s, head.source, head.fresh_s)
     except KeyError:
         raise RecordError(f"{topic}: is not a topic of the journal") from None
-    except (msgspec.DecodeError, msgspec.ValidationError) as fault:
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as fault:
         raise RecordError(f"{topic}: {fault}") from fault
 
 
@@ -375,14 +421,13 @@ def schema(topic: str) -> dict[str, Any]:
         "type": "object",
         "properties": at_s
         | {
-            "channel": {"type": "string", "const": str(channel)},
-            "mono_s": number | {"description": "monotonic seconds since boot, as measured"},
+            "mono_s": number | {"description": "when it was measured, where that is not at_s"},
             "source": {"type": "string"},
             "fresh_s": number | {"description": "for how long it may be judged"},
-            "value": _schema_of(VALUE_TYPES[channel]),
+            "value": _schema_of(_WRITTEN.get(VALUE_TYPES[channel], VALUE_TYPES[channel])),
             "missing": _schema_of(Missing),
         },
-        "required": ["at_s", "channel", "mono_s", "source"],
+        "required": ["at_s", "source"],
     }
 
 

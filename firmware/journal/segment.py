@@ -8,6 +8,7 @@ Whoever finishes a file, now or after a power cut, writes the same bytes.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -449,13 +450,20 @@ def _by_its_word(segment: bytes, start: int, end: int) -> Chunk | None:
     return Chunk(whole, end - start, size, start_ns, end_ns, tuple(indexes), (), ())
 
 
-def last_publish_ns(segment: bytes, found: Scan) -> int:
-    """The monotonic time of the last whole message; 0 where there is none."""
-    newest = 0
-    for span in found.chunks[-2:]:
-        for message in unpacked(span.content(segment)):
-            newest = max(newest, message.publish_time_ns)
-    return newest
+def at_s_of(message: Message) -> float:
+    """When a message was judged: exactly where it tells it, as a seal does not."""
+    told = _AT_S.match(message.text)
+    return message.publish_time_ns / 1e9 if told is None else float(told[1])
+
+
+def last_at_s(segment: bytes, found: Scan) -> float:
+    """When the last whole message was judged; 0.0 where there is none."""
+    spans = found.chunks[-2:]
+    last = (at_s_of(one) for span in spans for one in unpacked(span.content(segment)))
+    return max(last, default=0.0)
+
+
+_AT_S = re.compile(rb'\{"at_s":(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)[,}]')
 
 
 def _text(body: memoryview, at: int) -> tuple[str, int]:

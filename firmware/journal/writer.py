@@ -30,7 +30,16 @@ from firmware.journal.health import Acknowledged, Health, trouble_of
 from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
-from firmware.journal.record import Close, Gap, Note, Record, Start, encode, topic_of
+from firmware.journal.record import (
+    REVISION,
+    Close,
+    Gap,
+    Note,
+    Record,
+    Start,
+    encode,
+    topic_of,
+)
 from firmware.journal.rekey import settle
 from firmware.journal.room import MB, Left, Room
 from firmware.journal.seal import Key, Kind
@@ -299,12 +308,14 @@ class Journal:
             elif last_s - self._sealed_at_s >= SEAL_S:
                 kind = "time"
             known = self._dating.pair
-            chunks, refused = contents(items, self._dating, self._segment.end_ns)
+            recall = self._segment.recall.copy()
+            chunks, refused = contents(items, self._dating, self._segment.end_ns, recall)
             try:
                 self._commit(self._segment, chunks, ns(last_s), kind)
             except OSError:
                 self._dating.pair = known
                 raise
+            self._segment.recall = recall
             self._lost += refused
             if kind is not None:
                 self._sealed_at_s = last_s
@@ -416,6 +427,7 @@ class Journal:
             segment=self._segments,
             key=self._key.fingerprint,
             previous=self._digest,
+            revision=REVISION,
         )
         one = OpenSegment.begin(
             home / f"{start.segment:06d}.mcap",

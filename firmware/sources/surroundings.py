@@ -14,6 +14,7 @@ from pathlib import Path
 
 from firmware.clock import Clock
 from firmware.errors import ZoneError
+from firmware.grain import on_grain
 from firmware.maps.packs import ENOUGH, Pack, again_m, surroundings
 from firmware.maps.zones import Nearby
 from firmware.readings import Channel, Missing, Reading, Surroundings, Why
@@ -104,7 +105,7 @@ class SurroundingsSource:
         try:
             for path in self._paths[len(packs) :]:
                 packs.append(Pack(path))
-            value = surroundings(packs, *place, at_most=ENOUGH)
+            value = on_grain(surroundings(packs, *place, at_most=ENOUGH))
             # Held on to, so that the old map is taken apart here and not where it is judged.
             self._past = self._ready
             self._ready = Nearby(value).make_ready()

@@ -71,8 +71,8 @@ def _anchors(path: Path, span: _Span) -> Iterator[Anchor]:
     found = proof.sealed_scan(content)
     if found.chunks:
         first = next(segment.unpacked(found.chunks[0].content(content)), None)
-        span.from_s = 0.0 if first is None else first.publish_time_ns / 1e9
-    span.to_s = segment.last_publish_ns(content, found) / 1e9
+        span.from_s = 0.0 if first is None else segment.at_s_of(first)
+    span.to_s = segment.last_at_s(content, found)
     for chunk in found.chunks:
         if content.find(_ANCHOR_KEY, chunk.begin, chunk.until) < 0:
             continue  # as nearly all

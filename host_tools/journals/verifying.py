@@ -18,6 +18,7 @@ import msgspec
 from firmware.errors import JournalError
 from firmware.files import KEY_BYTES, whole
 from firmware.journal import stored, succession
+from firmware.journal.dating import STEP_NS
 from firmware.journal.folder import Place, segment_name
 from firmware.journal.proof import Reason, SegmentReport, Verdict
 from firmware.journal.record import FORMAT
@@ -216,10 +217,18 @@ def newer_format(path: Path) -> int | None:
     return least if least > FORMAT else None
 
 
+_TENTH_NS = 100_000_000
+
+
 def date_of(log_time_ns: int) -> datetime | None:
-    """A record's date; None where it was kept before any date was known."""
+    """A record's date; None where it was kept before any date was known.
+
+    One that is kept down to a step is told to a tenth of a second.
+    """
     if log_time_ns < _UNDATED_NS:
         return None
+    if log_time_ns % STEP_NS == 0:
+        log_time_ns = round((log_time_ns + STEP_NS // 2) / _TENTH_NS) * _TENTH_NS
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=log_time_ns // 1000)
 
 

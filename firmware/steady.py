@@ -1,0 +1,158 @@
+"""What a sensor says again is judged, and kept, once a second.
+
+A lamp's sensor is read four times a second, and says nearly always what it said before. A reading
+that differs from the last one judged by more than a part of its own error goes through at once, as
+does one that is missing, and so does, ahead of it, when the old word was last seen: until when a
+value holds goes by that. What says the same waits until the last one judged is a second old, and
+never so long that that one lapses; then it is judged as that word, seen again, and with it all that
+waits. What is not judged is not kept: a replay of the journal judges the very same.
+
+Nothing is held back that a rule could be quicker by: not a fix, not a press, not the first word of
+a sensor, not a change of a contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from firmware.readings import (
+    Channel,
+    Engine,
+    Light,
+    Missing,
+    Reading,
+    Receiver,
+    Supply,
+    Tether,
+)
+
+AGAIN_S: Final = 1.0
+"""So often what was held back is judged, all of it at one instant."""
+
+SPARE_S: Final = 0.4
+"""So long before a word would lapse it is judged that it was seen since: more than a turn takes."""
+
+RECEIVER_AGAIN_S: Final = 5.0
+"""How the receiver does is shown, and no clause goes by it."""
+
+ERROR_SHARE: Final = 1.0 / 3.0
+"""Of a light's error: a lamp's light that changes by some hundredths is the same."""
+
+SAME_V: Final = 0.25
+SAME_RED: Final = 0.02
+SAME_HDOP: Final = 0.2
+SAME_DBHZ: Final = 2.0
+
+STEADY: Final = frozenset(
+    {
+        Channel.LIGHT_HEAD,
+        Channel.LIGHT_TAIL,
+        Channel.LIGHT_AMBIENT,
+        Channel.SUPPLY_HEAD,
+        Channel.SUPPLY_TAIL,
+        Channel.TETHER,
+        Channel.ENGINE,
+        Channel.RECEIVER,
+    }
+)
+"""The channels whose words are held back; all others go through."""
+
+
+@dataclass(slots=True)
+class _Said:
+    """The last reading of a channel that was judged, and the newest that was held back since."""
+
+    judged: Reading
+    held_back: Reading | None = None
+
+    def is_ripe(self, at_s: float) -> bool:
+        """Whether it may be judged again; how the receiver does, not yet for a while."""
+        is_receiver = self.judged.channel is Channel.RECEIVER
+        is_new = is_receiver and at_s - self.judged.mono_s < RECEIVER_AGAIN_S
+        return self.held_back is not None and not is_new
+
+    def is_pressing(self, at_s: float) -> bool:
+        """Whether the word that was judged will lapse soon, although it was seen since."""
+        fresh_s = self.judged.fresh_s
+        if self.held_back is None or fresh_s is None:
+            return False
+        return at_s >= self.judged.mono_s + fresh_s - SPARE_S
+
+
+class Steady:
+    """Holds back readings that say nothing new; asked at each instant for what is due."""
+
+    def __init__(self) -> None:
+        self._said: dict[Channel, _Said] = {}
+        self._given_s = 0.0
+
+    def take(self, reading: Reading) -> tuple[Reading, ...]:
+        """What is to be judged now that this reading has come, in this order."""
+        if reading.channel not in STEADY:
+            return (reading,)
+        said = self._said.get(reading.channel)
+        if said is None:
+            self._said[reading.channel] = _Said(reading)
+            return (reading,)
+        if is_same(said.judged, reading):
+            is_told_anew = reading.channel is Channel.RECEIVER
+            said.held_back = reading if is_told_anew else _seen(said.judged, reading.mono_s)
+            return ()
+        before = said.held_back
+        said.judged, said.held_back = reading, None
+        return (reading,) if before is None else (before, reading)
+
+    def due(self, at_s: float) -> tuple[Reading, ...]:
+        """What was held back and is to be judged now."""
+        if at_s - self._given_s < AGAIN_S and not any(
+            said.is_pressing(at_s) for said in self._said.values()
+        ):
+            return ()
+        self._given_s = at_s
+        return tuple(self._ripe(at_s))
+
+    def _ripe(self, at_s: float) -> Iterator[Reading]:
+        for said in self._said.values():
+            if said.is_ripe(at_s) and said.held_back is not None:
+                yield said.held_back
+                said.judged, said.held_back = said.held_back, None
+
+
+def _seen(judged: Reading, mono_s: float) -> Reading:
+    """The word that was judged, seen again."""
+    return replace(judged, mono_s=mono_s)
+
+
+def is_same(one: Reading, other: Reading) -> bool:
+    """Whether the later of two readings of a channel says nothing that the earlier did not."""
+    if one.source != other.source or one.fresh_s != other.fresh_s:
+        return False
+    match one.value, other.value:
+        case Light() as was, Light() as now:
+            apart_lux = abs(now.lux - was.lux)
+            return (
+                apart_lux <= ERROR_SHARE * min(was.error_lux, now.error_lux)
+                and (was.lux == 0.0) is (now.lux == 0.0)
+                and _is_near(was.red_share, now.red_share, SAME_RED)
+            )
+        case Supply() as was, Supply() as now:
+            is_on_too = (was.is_on, was.is_open) == (now.is_on, now.is_open)
+            return is_on_too and _is_near(was.volts, now.volts, SAME_V)
+        case (Tether(), Tether()) | (Engine(), Engine()) | (Missing(), Missing()):
+            return one.value == other.value
+        case Receiver() as was, Receiver() as now:
+            return (
+                (was.satellites, was.refused, was.note, was.dropouts, was.setup)
+                == (now.satellites, now.refused, now.note, now.dropouts, now.setup)
+                and _is_near(was.rate_hz, now.rate_hz, 0.0)
+                and _is_near(was.hdop, now.hdop, SAME_HDOP)
+                and _is_near(was.cn0_dbhz, now.cn0_dbhz, SAME_DBHZ)
+            )
+        case _:
+            return False
+
+
+def _is_near(was: float | None, now: float | None, most: float) -> bool:
+    return was is now if was is None or now is None else abs(now - was) <= most

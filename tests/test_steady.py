@@ -1,0 +1,134 @@
+"""What a sensor says again is judged once a second; what changes, at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from firmware.readings import (
+    Channel,
+    Engine,
+    Fix,
+    Light,
+    Missing,
+    Reading,
+    Receiver,
+    Supply,
+    Tether,
+    TetherState,
+    Value,
+    Why,
+)
+from firmware.steady import Steady
+
+LIT = Light(850.0, 170.0)
+ERRS = Missing(Why.NO_ANSWER, "eio")
+
+
+def _light(mono_s: float, value: Value = LIT, channel: Channel = Channel.LIGHT_HEAD) -> Reading:
+    return Reading(channel, value, mono_s, "bh1750@i2c-1:0x23", 1.75)
+
+
+def _judged(steady: Steady, *readings: Reading) -> list[tuple[float, Value]]:
+    """What a unit judges of these that come when they are measured: by instant and value."""
+    judged = []
+    for reading in readings:
+        said = steady.due(reading.mono_s) + steady.take(reading)
+        judged += [(one.mono_s, one.value) for one in said]
+    return judged
+
+
+def test_the_same_light_is_judged_once_a_second_as_the_word_that_was_judged() -> None:
+    flickers = [replace(LIT, lux=lux) for lux in (850.0, 861.0, 840.0, 870.0, 830.0, 899.0)]
+    steady = Steady()
+    told = _judged(
+        steady, *(_light(10.0 + number / 4, light) for number, light in enumerate(flickers))
+    )
+    assert told == [(10.0, LIT), (10.75, LIT)]  # at 11.0: seen last at 10.75
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        Light(0.0, 2.5),
+        Light(790.0, 170.0),  # by more than a third of 170 lux
+        Light(850.0, 170.0, 0.5),  # where the chip sees colour now
+        ERRS,
+    ],
+)
+def test_a_change_is_judged_at_once_after_when_the_old_word_was_last_seen(now: Value) -> None:
+    steady = Steady()
+    told = _judged(steady, _light(10.0), _light(10.25), _light(10.5), _light(10.75, now))
+    assert told == [(10.0, LIT), (10.5, LIT), (10.75, now)]
+
+
+def test_a_light_that_goes_out_exactly_is_no_dim_one() -> None:
+    steady = Steady()
+    dim = Light(0.5, 2.5)
+    told = _judged(steady, _light(10.0, dim), _light(10.25, Light(0.0, 2.5)))
+    assert [value for _, value in told] == [dim, Light(0.0, 2.5)]
+
+
+def test_a_lamp_that_fades_slowly_is_followed_to_a_part_of_its_error() -> None:
+    steady = Steady()
+    fading = [Light(850.0 - 10.0 * step, 170.0) for step in range(60)]
+    told = _judged(steady, *(_light(10.0 + step / 4, one) for step, one in enumerate(fading)))
+    seen = dict(told)
+    last = 850.0
+    for step, one in enumerate(fading):
+        value = seen.get(10.0 + step / 4)
+        last = value.lux if isinstance(value, Light) else last
+        assert abs(one.lux - last) <= 170.0 / 3.0
+
+
+def test_a_word_that_was_seen_is_judged_before_it_would_lapse_though_its_bus_hangs() -> None:
+    steady = Steady()
+    assert _judged(steady, _light(10.0), _light(10.25)) == [(10.0, LIT)]
+    steady.due(10.9)
+    assert [one.mono_s for one in steady.due(11.35)] == [10.25]  # it lapses at 11.75
+    assert steady.due(30.0) == ()
+
+
+def test_all_that_waits_is_judged_at_one_instant() -> None:
+    steady = Steady()
+    tail = _light(10.1, Light(300.0, 108.0, 0.81), Channel.LIGHT_TAIL)
+    tether = Reading(Channel.TETHER, Tether(TetherState.IN), 10.2, "gpio17", 2.5)
+    engine = Reading(Channel.ENGINE, Engine(True), 10.3, "gpio27", 2.5)
+    supply = Reading(Channel.SUPPLY_HEAD, Supply(True, 13.8), 10.05, "ads1115", 1.75)
+    first = (_light(10.0), supply, tail, tether, engine)
+    _judged(steady, *first)
+    again = [replace(one, mono_s=one.mono_s + 0.5) for one in first]
+    assert [steady.take(one) for one in again] == [()] * 5
+    assert sorted(one.channel for one in steady.due(11.1)) == sorted(one.channel for one in first)
+
+
+def test_a_contact_a_fix_and_a_press_of_it_wait_for_nothing() -> None:
+    steady = Steady()
+    fix = Reading(Channel.FIX, Fix(44.0, -88.0, 2.0, 9.0, 0.2), 10.0, "gps", 2.5)
+    assert [steady.take(fix) for _ in range(3)] == [(fix,)] * 3
+    attached = Reading(Channel.TETHER, Tether(TetherState.IN), 10.0, "gpio17", 2.5)
+    out = replace(attached, value=Tether(TetherState.OUT), mono_s=10.01)
+    assert (steady.take(attached), steady.take(out)) == ((attached,), (out,))
+
+
+def test_a_sensor_that_stays_missing_says_so_once_a_second() -> None:
+    steady = Steady()
+    told = _judged(steady, *(_light(10.0 + number / 4, ERRS) for number in range(9)))
+    assert [mono_s for mono_s, _ in told] == [10.0, 10.75, 11.75]
+
+
+def test_how_the_receiver_does_is_told_each_five_seconds_and_a_note_at_once() -> None:
+    def says(mono_s: float, note: str = "") -> Reading:
+        told = Receiver(10.0, 12, 0.8, int(mono_s * 60), note=note)
+        return Reading(Channel.RECEIVER, told, mono_s, "gps")
+
+    steady = Steady()
+    told = _judged(steady, *(says(10.0 + number) for number in range(7)), says(17.0, "no sentence"))
+    assert [mono_s for mono_s, _ in told] == [10.0, 14.0, 16.0, 17.0]
+
+
+def test_another_source_is_another_word() -> None:
+    steady = Steady()
+    other = replace(_light(10.25), source="veml7700@i2c-1:0x10")
+    assert _judged(steady, _light(10.0), other) == [(10.0, LIT), (10.25, LIT)]
