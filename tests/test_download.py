@@ -141,7 +141,7 @@ def test_every_byte_value_comes_through(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal", START, ManualClock(100.0), attachments=attached)
     journal.open()
     put_all(journal, ride(10))
-    assert journal.close(101.0)
+    assert journal.close(101.0, timeout_s=60.0)
     with Rig(tmp_path / "journal") as rig:
         rig.open()
         fetch(rig, tmp_path / "rides")
@@ -174,7 +174,7 @@ def test_a_segment_that_grows_comes_as_far_as_it_is_safe_and_goes_on_next_time(
         assert len(longer) > len(head)
         assert longer.startswith(head)
 
-        assert journal.close(160.0)
+        assert journal.close(160.0, timeout_s=60.0)
         result = fetch(rig, tmp_path / "rides")
         assert (result.segments, result.growing) == (1, [])
         assert result.bytes == newest(tmp_path).stat().st_size - len(longer)
@@ -280,6 +280,39 @@ def test_what_is_left_of_a_broken_try_is_checked_before_it_is_used(
     (tmp_path / "rides" / "sled-7" / path.parent.name / "000001.mcap").unlink()
     fetch(rig, tmp_path / "rides")
     assert tree(tmp_path / "rides" / "sled-7") == tree(tmp_path / "journal")
+
+
+def test_a_link_in_the_archive_leads_no_byte_out_of_it(rig: Rig, tmp_path: Path) -> None:
+    """An archive may have come from a stranger, and so may the unit."""
+    fetch(rig, tmp_path / "rides")
+    files = sorted((tmp_path / "rides" / "sled-7").glob("*/*.mcap*"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for number, path in enumerate(files):
+        path.unlink()
+        for name in (f"{path.name}.part", f"{path.name}.part.new"):
+            (outside / f"{number}{name}").write_text("mine")
+            path.with_name(name).symlink_to(outside / f"{number}{name}")
+    kept = tmp_path / "rides" / "sled-7" / "unit.json"
+    kept.rename(outside / "unit.json")
+    kept.symlink_to(outside / "unit.json")
+    before = tree(outside)
+    fetch(rig, tmp_path / "rides")
+    assert tree(outside) == before
+    assert all(path.is_file() and not path.is_symlink() for path in files)
+
+
+def test_a_boot_s_folder_that_is_a_link_is_refused(rig: Rig, tmp_path: Path) -> None:
+    fetch(rig, tmp_path / "rides")
+    boot = tmp_path / "rides" / "sled-7" / newest(tmp_path).parent.name
+    outside = tmp_path / "outside"
+    boot.rename(outside)
+    boot.symlink_to(outside)
+    for path in outside.iterdir():
+        path.unlink()
+    with pytest.raises(ArchiveError, match="is a link: what is downloaded stays in its archive"):
+        fetch(rig, tmp_path / "rides")
+    assert tree(outside) == {}
 
 
 def test_a_file_that_is_gone_from_the_archive_comes_again(rig: Rig, tmp_path: Path) -> None:
@@ -418,17 +451,23 @@ def test_a_unit_without_a_journal_is_no_fault(tmp_path: Path) -> None:
 # The archive's disk.
 
 
-def test_a_full_disk_is_one_sentence_and_it_goes_on_later(rig: Rig, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_it_goes_on_later(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = sorted((tmp_path / "journal").glob("*/*.mcap"))[1]
     part = tmp_path / "rides" / "sled-7" / path.parent.name / "000001.mcap.part"
-    part.parent.mkdir(parents=True)
-    part.symlink_to("/dev/full")
+    opened = Path.open
+
+    def on_a_full_disk(path: Path, *how: Any) -> Any:
+        return opened(Path("/dev/full") if path == part else path, *how)
+
+    monkeypatch.setattr(Path, "open", on_a_full_disk)
     with pytest.raises(ArchiveError) as full:
         fetch(rig, tmp_path / "rides")
     assert str(full.value) == (
         f"{part}: the disk is full. Make room, then run it again: it goes on where it was."
     )
-    part.unlink()
+    monkeypatch.setattr(Path, "open", opened)
     assert fetch(rig, tmp_path / "rides").segments == 2
     assert tree(tmp_path / "rides" / "sled-7") == tree(tmp_path / "journal")
 

@@ -20,6 +20,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -225,9 +226,12 @@ class Archive:
         part = path.with_name(path.name + _PART)
         with words(part):
             path.parent.mkdir(exist_ok=True)
+            beside = part.with_name(f"{part.name}.new")
+            _refuse_link(path.parent)
+            for one in (part, beside):
+                _take_away_unless_regular(one)
             had = wanted.seen
             if not part.exists() and had is not None and self._has(wanted.name, had):
-                beside = part.with_name(f"{part.name}.new")
                 shutil.copyfile(path, beside)
                 beside.rename(part)
             return Part(part, wanted)
@@ -446,6 +450,23 @@ def words(where: Path) -> Iterator[None]:
     except OSError as fault:
         what, advice = _WORDS.get(fault.errno or 0, (f"the disk says: {fault.strerror}.", ""))
         raise ArchiveError(str(where), what, advice) from fault
+
+
+def _refuse_link(folder: Path) -> None:
+    """Raises ArchiveError where a boot's folder is a link: a download stays in its archive."""
+    if folder.is_symlink():
+        raise ArchiveError(
+            str(folder),
+            "is a link: what is downloaded stays in its archive.",
+            "Take it away, or put the folder itself there.",
+        )
+
+
+def _take_away_unless_regular(path: Path) -> None:
+    """Takes away a link, a FIFO or the like where a file of ours is to be written."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            path.unlink()
 
 
 def _less(shown: Segment | None, seen: Seen) -> str:
