@@ -11,6 +11,7 @@ LAMP = JUDGED + "kind = 'lamp'\nlamp = 'head'\n"
 AHEAD = INFORM + "kind = 'advisory'\n"
 PLACED = "coverage = 'ZONE'\nkind = 'zone_entry'\n"
 SIGNS = "coverage = 'ZONE'\nkind = 'stop'\n"
+LAMP = JUDGED + "kind = 'lamp'\nlamp = 'head'\n"
 OUT = 'coverage = "OUT"\n'
 
 
@@ -215,6 +216,21 @@ def figure(value: str, unit: str) -> str:
             JUDGED + "kind = 'road_network'",
             "road: must be one of jurisdiction, connecting, signals, barred, authorized, "
             "prohibited, allowed for a road_network clause.",
+        ),
+        (
+            LAMP + "exempt_aged = 1",
+            LAMP + "exempt_aged = 0",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
+        ),
+        (
+            LAMP + "exempt_aged = 99",
+            LAMP + "exempt_aged = 100",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
+        ),
+        (
+            LAMP + "exempt_aged = 25",
+            LIMITED + "exempt_aged = 25",
+            "exempt_aged: must be 1 to 99, and stand in a lamp clause.",
         ),
         (
             JUDGED + "kind = 'curfew'\nwhen = 'clock'\nfrom_time = 00:00:00\nto_time = 06:00:00",

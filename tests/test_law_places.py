@@ -91,6 +91,7 @@ def test_a_season_of_one_day_is_that_day_of_each_year() -> None:
         ({"when": "darkness"}, False),
         ({"when": "clock"}, True),
         ({"season": Season("12-01", "03-31")}, True),
+        ({"exempt_aged": 25}, True),
         ({"entry": Entry(("closed",))}, True),  # a zone may be closed on some days alone
     ],
 )
