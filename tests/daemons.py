@@ -14,7 +14,7 @@ from types import TracebackType
 from firmware.feed.client import FeedClient
 from firmware.state import State
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Daemon:

@@ -141,7 +141,7 @@ def posted(
             assert gps.wait_until_open(10.0)
             receiver.write(octets)
             for _ in range(2000):
-                reading = readings.get(timeout=10.0)
+                reading = readings.get(timeout=60.0)
                 yield reading
                 if wanted(reading):
                     return

@@ -67,8 +67,8 @@ def corpus(where: Path) -> Corpus:
     key = Key.load(where / "whole.key")
     keeper = Keeper(whole, START.unit)
     keeper.begin(key)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     (place,) = folder.segments(cut)
     bodies = (
         b"\xa0",

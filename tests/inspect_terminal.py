@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from host_tools.cli import app
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Done(NamedTuple):

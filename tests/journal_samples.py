@@ -51,11 +51,11 @@ def put_all(journal: Journal, given: Iterable[Given]) -> list[tuple[float, Recor
     put = []
     for at_s, utc, record, is_urgent in given:
         if last_s is not None and int(at_s) != int(last_s):
-            assert journal.flush()
+            assert journal.flush(60.0)
         journal.put(record, at_s, utc, urgent=is_urgent)
         put.append((at_s, record))
         last_s = at_s
-    assert journal.flush()
+    assert journal.flush(60.0)
     return put
 
 
@@ -84,7 +84,7 @@ def written(folder: Path, count: int = 60) -> list[tuple[float, Record]]:
     journal = journal_in(folder)
     journal.open()
     put = put_all(journal, ride(count))
-    assert journal.close(100.0 + count / 10)
+    assert journal.close(100.0 + count / 10, timeout_s=60.0)
     return put
 
 
@@ -98,6 +98,6 @@ def torn(folder: Path, count: int = 60) -> list[tuple[float, Record]]:
     journal.open()
     put = put_all(journal, ride(count))
     shutil.copytree(live, folder)
-    assert journal.close(100.0 + count / 10)
+    assert journal.close(100.0 + count / 10, timeout_s=60.0)
     shutil.rmtree(live)
     return put

@@ -23,7 +23,7 @@ from firmware.clock import Clock
 from firmware.outputs.feed import Feed
 from firmware.readings import Reading, Request
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 STANDING = replace(RIDE, speed_mph=0.0)
 
 

@@ -93,20 +93,20 @@ def test_a_reader_that_goes_away_ends_it_in_silence() -> None:
         assert process.stdout.readline().startswith(b'{"t":')
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=60) == 1
 
 
 def test_ctrl_c_ends_it_with_130() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unit:  # one that never answers
         unit.bind(("127.0.0.1", 0))
-        unit.settimeout(30)
+        unit.settimeout(60)
         wait = [*RUN, "download", "--udp", f"127.0.0.1:{unit.getsockname()[1]}", "--wait", "600"]
         with subprocess.Popen(
             wait, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
         ) as process:
             unit.recv(2048)  # so it is at its work
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=30)
+            output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, b"")
     assert b"Traceback" not in errors
 

@@ -18,7 +18,7 @@ def test_the_clock_of_the_machine_is_the_kernels() -> None:
 
 
 def test_a_simulation_begins_at_zero() -> None:
-    assert 0.0 <= Clock(from_zero=True).mono_s() < 5.0
+    assert 0.0 <= Clock(from_zero=True).mono_s() < 60.0
 
 
 def test_a_scaled_clock_runs_as_many_times_as_fast() -> None:
@@ -34,7 +34,7 @@ def test_a_scaled_clock_runs_as_many_times_as_fast() -> None:
 def test_a_real_ride_is_never_scaled() -> None:
     clock = Clock(20.0)
     assert clock.real_s(3.0) == 3.0
-    assert abs(clock.mono_s() - time.monotonic()) < 5.0
+    assert abs(clock.mono_s() - time.monotonic()) < 60.0
 
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, float("nan")])
@@ -59,7 +59,7 @@ def test_a_fast_clock_waits_only_as_long_as_the_world_needs() -> None:
     before = time.monotonic()
     assert clock.wait(threading.Event(), 1000.0) is False
     clock.sleep(1000.0)
-    assert time.monotonic() - before < 5.0
+    assert time.monotonic() - before < 60.0
 
 
 def test_the_systems_date_has_its_time_zone() -> None:

@@ -186,7 +186,7 @@ def test_a_second_daemon_on_the_same_folder_is_refused_with_the_others_process_i
         first.wait_for(lambda state: True)
         (tmp_path / "second").mkdir()
         with Daemon(tmp_path / "second", "--simulate", str(LIVE), journal=first.journal) as second:
-            assert second.wait(20) == 1
+            assert second.wait(60) == 1
         assert f"process {first.process.pid}" in second.log
         assert "Traceback" not in second.log
         first.wait_for(lambda state: state.speed_mph is not None)

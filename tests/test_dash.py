@@ -20,7 +20,7 @@ from firmware.feed.client import FeedClient
 from firmware.outputs.feed import Feed
 from firmware.state import State
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 COMMAND = [sys.executable, "-m", "firmware.dash.main"]
 
 
@@ -229,7 +229,7 @@ def test_an_output_that_can_t_be_written_is_one_sentence(path: Path) -> None:
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=30,
+            timeout=WAIT_S,
             check=False,
         )
     assert told.returncode == 1
@@ -243,7 +243,7 @@ def test_a_closed_output_is_one_sentence(path: Path) -> None:
         ["bash", "-c", 'exec "$@" >&-', "-", *COMMAND, "--feed", str(path)],
         stderr=subprocess.PIPE,
         text=True,
-        timeout=30,
+        timeout=WAIT_S,
         check=False,
     )
     assert told.returncode == 1

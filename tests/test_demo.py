@@ -148,7 +148,7 @@ def runs(process: int) -> bool:
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    until_s = time.monotonic() + 20.0
+    until_s = time.monotonic() + 60.0
     while not is_so():
         assert time.monotonic() < until_s, what
         select.select([], [], [], 0.05)
@@ -324,7 +324,7 @@ def test_the_page_is_up_from_the_start_and_ends_with_the_ride(tmp_path: Path) ->
     said = demo.stderr.readline()
     found = re.fullmatch(r"The live page of this ride: (http://127\.0\.0\.1:\d+/)\n", said)
     assert found is not None, said
-    with urllib.request.urlopen(f"{found[1]}events", timeout=20) as events:
+    with urllib.request.urlopen(f"{found[1]}events", timeout=60) as events:
         lines = (line for line in events if line.startswith(b"data: "))
         assert json.loads(next(lines)[6:])["is_paired"] is False
         assert any(b'"life":"live"' in line for line in lines)
@@ -333,4 +333,4 @@ def test_the_page_is_up_from_the_start_and_ends_with_the_ride(tmp_path: Path) ->
     assert demo.returncode == 0
     assert "Traceback" not in said
     with pytest.raises(urllib.error.URLError, match="Connection refused"):
-        urllib.request.urlopen(found[1], timeout=20)
+        urllib.request.urlopen(found[1], timeout=60)

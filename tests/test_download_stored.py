@@ -26,8 +26,8 @@ def _keep(path: Path, forget: int = 0) -> None:
     keeper = Keeper(path, START.unit)
     keeper.begin(Key.load(path.with_name("journal.key")))
     keeper.forget(forget, None, "dash", 0)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
 
 
 def _verdict(path: Path) -> str:
@@ -79,7 +79,7 @@ def test_a_growing_segment_that_is_stored_since_takes_the_place_of_its_beginning
         journal = journal_in(path)  # its start finishes what is torn
         journal.open()
         put_all(journal, ride(10))
-        assert journal.close(101.0)
+        assert journal.close(101.0, timeout_s=60.0)
         _keep(path)
         again = fetch(rig, tmp_path / "rides")
     assert (again.segments, again.growing) == (2, [])

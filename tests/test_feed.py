@@ -38,7 +38,7 @@ from firmware.outputs.feed import MAX_CLIENTS, MAX_COMMANDS_PER_S, Feed
 from firmware.readings import Channel, Reading, Request
 from firmware.state import State
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class Posted:
@@ -64,7 +64,7 @@ class Raw:
 
     def __init__(self, path: Path) -> None:
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # first, while it blocks: with a timeout a Unix socket doesn't wait for a full queue (EAGAIN)
+        # first, while it blocks: with a timeout a Unix socket doesn't wait for a full queue
         self.link.connect(str(path))
         self.link.settimeout(WAIT_S)
         self._stream = self.link.makefile("rb")

@@ -429,6 +429,6 @@ def a_timer_that_stops(case: Case) -> None:
     check = Check()
     poller = Poller("i2c-1", [check], clock)
     poller.start(lambda _: None)
-    assert enough.wait(5.0)
+    assert enough.wait(60.0)
     poller.stop()
     assert check.seen_s[:10] == [float(second) for second in range(10)]

@@ -104,7 +104,7 @@ def test_what_was_finished_is_told_in_the_notices(tmp_path: Path) -> None:
     name = folder.boots(tmp_path / "journal")[0].name
     journal = journal_in(tmp_path / "journal")
     journal.open()
-    assert journal.close(101.0)
+    assert journal.close(101.0, timeout_s=60.0)
     assert journal.health().notices == (
         f"{name}/000001.mcap was torn (ends without an ending): 61 records kept, 0 bytes cut",
     )

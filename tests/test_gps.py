@@ -53,7 +53,7 @@ class Listener:
     def until(self, is_wanted: Callable[[Reading], bool]) -> Reading:
         """The next reading of that kind; fails after ten seconds of none, or 500 of others."""
         for _ in range(500):
-            reading = self.readings.get(timeout=10.0)
+            reading = self.readings.get(timeout=60.0)
             if is_wanted(reading):
                 return reading
         raise AssertionError("no such reading came")

@@ -84,8 +84,8 @@ def test_what_was_heard_stands_in_the_journal_beside_the_event(tmp_path: Path) -
     journal.open()
     hearing.hear(b"$GPRMC,\x00\xfe*00\r\n", 40.25)
     journal.put(EVENT, 50.0, None, urgent=True)
-    assert journal.flush()
-    assert journal.close(51.0)
+    assert journal.flush(60.0)
+    assert journal.close(51.0, timeout_s=60.0)
     told = [(at_s, one) for at_s, one in reader.read(path) if isinstance(one, Heard | Event)]
     assert told == [
         (50.0, Heard("gps", 40.25, "$GPRMC,\x00\xfe*00\r\n")),
@@ -99,7 +99,7 @@ def _boot(path: Path, start: Start, attachments: list[tuple[str, bytes]]) -> lis
     journal.open()
     for at_s, utc, record, is_urgent in ride(5):
         journal.put(record, at_s, utc, urgent=is_urgent)
-    assert journal.flush()
+    assert journal.flush(60.0)
     assert journal.close(101.0, "SIGTERM")
     return [one for _, one in reader.read(folder.boots(path)[-1]) if isinstance(one, Note)]
 

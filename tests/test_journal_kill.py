@@ -65,7 +65,7 @@ def test_nothing_acknowledged_is_missing_after_fifty_kills(tmp_path: Path) -> No
     for path, runs in zip(paths, rides, strict=True):
         journal = Journal(path, START, ManualClock(0.0))  # the next start after the last kill
         journal.open()
-        assert journal.close(1.0)
+        assert journal.close(1.0, timeout_s=60.0)
         for safe, boots in runs:
             assert len(boots) <= 1
             got: list[float | None] = []

@@ -25,8 +25,8 @@ def _kept(path: Path, keeper: Keeper, count: int = 60) -> None:
     journal = Journal(path, START, ManualClock(100.0), attachments=[LAW, CONFIG], keeper=keeper)
     journal.open()
     put_all(journal, ride(count))
-    assert keeper.wait(10.0)
-    assert journal.close(100.0 + count / 10)
+    assert keeper.wait(60.0)
+    assert journal.close(100.0 + count / 10, timeout_s=60.0)
 
 
 def _keeper(path: Path, **more: object) -> Keeper:
@@ -38,8 +38,8 @@ def _store_all(path: Path, **more: object) -> Ledger:
     keeper = _keeper(path, **more)
     keeper.begin(Key.load(path.with_name(f"{path.name}.key")))
     keeper.forget(0, None, "nobody", 0)  # a task to wait for
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     assert keeper.trouble == ""
     return ledger.read(path / LEDGER)
 
@@ -183,7 +183,7 @@ def test_an_owners_key_that_is_none_stores_nothing_in_the_clear(tmp_path: Path) 
     keeper.begin(Key.load(path.with_name("journal.key")))
     keeper.forget(0, None, "nobody", 0)
     assert not keeper.wait(0.3)
-    assert keeper.stop(5.0)
+    assert keeper.stop(60.0)
     assert [one.path.name for one in folder.segments(path)] == ["000001.mcap"]
     assert "the line 'nobody' is no key" in heard[0]
 
@@ -212,8 +212,8 @@ def test_an_owner_deletes_a_boot_and_the_ledger_says_so(tmp_path: Path) -> None:
     keeper = _keeper(path)
     keeper.begin(Key.load(path.with_name("journal.key")))
     keeper.forget(2, None, "dash", 77)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     assert [place.boot for place in folder.segments(path)] == [1, 3]
     grave = ledger.read(path / LEDGER).tombstones()[2, 1]
     assert (grave.why, grave.by, grave.time_ns) == ("owner", "dash", "77")

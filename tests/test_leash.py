@@ -17,7 +17,7 @@ def test_a_closed_standard_input_is_sigterm() -> None:
     assert program.stdin is not None
     program.stdin.write(b"words mean nothing\n")
     program.stdin.close()
-    assert program.wait(20) == -signal.SIGTERM
+    assert program.wait(60) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("program", ["daemon", "page.main", "dash.main", "link.main"])

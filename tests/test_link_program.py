@@ -24,7 +24,7 @@ from firmware.config.reading import parse
 from firmware.link.main import main
 from host_tools.port.sled import RefusedError, Sled, Way
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 HOST = f"127.{os.getpid() % 200}.{os.getpid() // 200 % 250}.80"
 """A loopback address of this process's own: stock smpmgr always speaks to port 1337."""
 
@@ -173,7 +173,7 @@ def test_open_opens_a_simulated_unit_s_port_while_it_stands(tmp_path: Path) -> N
     journal = journal_in(tmp_path / "journal", start=replace(START, note="simulated: x.drive"))
     journal.open()
     journal.put(NOTE, 100.0)
-    assert journal.close(101.0)
+    assert journal.close(101.0, timeout_s=60.0)
     with Rig(tmp_path / "other") as rig:
         port = tmp_path / "port"
         words = ["--feed", str(rig.link._plan.feed), "--journal", str(tmp_path / "journal")]

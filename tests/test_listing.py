@@ -55,7 +55,7 @@ def test_of_a_growing_one_only_what_was_synced_is_told(tmp_path: Path) -> None:
         sizes.append(one.size_bytes)
     assert sizes == sorted(sizes)
     assert len(set(sizes)) > 5
-    assert journal.close(160.0)
+    assert journal.close(160.0, timeout_s=60.0)
     (one,) = listing.all()
     assert (one.is_closed, one.size_bytes) == (True, one.path.stat().st_size)
 
@@ -167,8 +167,8 @@ def test_what_is_stored_is_listed_under_its_name_and_the_ledger_to_its_last_line
     keeper = Keeper(path, "sled-7")
     keeper.begin(Key.load(path.with_name("journal.key")))
     keeper.forget(0, None, "nobody", 0)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     listing = Listing(path)
     (one,) = listing.all()
     assert (one.name, one.is_closed) == ("000001.mcap.zst", True)

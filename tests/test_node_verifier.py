@@ -81,8 +81,8 @@ def _store(journal: Path, forget: int = 0) -> None:
     keeper = Keeper(journal, START.unit)
     keeper.begin(Key.load(journal.with_name("journal.key")))
     keeper.forget(forget, None, "dash", 0)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
 
 
 def _new_key(journal: Path) -> Key:

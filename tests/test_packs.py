@@ -217,13 +217,13 @@ def test_the_thread_asks_again_sooner_in_a_town(town: Path) -> None:
     source.start(posted.put)
     try:
         source.look(*HERE)
-        first = posted.get(timeout=5.0).value
+        first = posted.get(timeout=60.0).value
         assert isinstance(first, Surroundings)
         source.look(44.0 + 0.28 * A_KM, -88.0)
         with pytest.raises(Empty):
             posted.get(timeout=0.05)
         source.look(44.0 + 0.29 * A_KM, -88.0)
-        second = posted.get(timeout=5.0).value
+        second = posted.get(timeout=60.0).value
         assert isinstance(second, Surroundings)
         assert second.lat_deg > first.lat_deg
         # The judging thread takes the map that was made ready for the reading, and makes another's.

@@ -63,7 +63,7 @@ def test_a_library_that_is_not_installed_is_one_sentence() -> None:
         "except SledwardenError as error:\n    print(error)\n"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout == (
         "parts.py: light = bh1750: needs the library smbus2, which is not installed."
@@ -74,6 +74,6 @@ def test_a_library_that_is_not_installed_is_one_sentence() -> None:
 def test_the_list_itself_imports_no_part() -> None:
     code = "import sys, firmware.parts; print([m for m in sys.modules if m.startswith('smbus2')])"
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout == "[]\n"

@@ -165,7 +165,7 @@ def test_any_numbers_come_back_through_a_real_file(
     ]
     for at_s, one in put:
         journal.put(one, at_s)
-    assert journal.close(2e6)
+    assert journal.close(2e6, timeout_s=60.0)
     assert [one for one in reader.read(path) if isinstance(one[1], Reading)] == put
 
 

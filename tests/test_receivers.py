@@ -58,7 +58,7 @@ class Bench:
         until_s = self.clock.mono_s() + ride_s
         while self.clock.mono_s() < until_s:
             try:
-                reading = self.readings.get(timeout=5.0)
+                reading = self.readings.get(timeout=60.0)
             except queue.Empty:
                 break
             if isinstance(reading.value, Receiver) and reading.value.note:

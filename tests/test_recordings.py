@@ -332,7 +332,7 @@ def test_the_source_reads_the_same_over_a_serial_line(name: str) -> None:
                 begin += size
             found: list[Fix] = []
             while len(found) < len(wanted):
-                reading = readings.get(timeout=10.0)
+                reading = readings.get(timeout=60.0)
                 if isinstance(reading.value, Fix):
                     assert reading.source == "gps@test"
                     found.append(reading.value)

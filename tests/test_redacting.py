@@ -29,7 +29,7 @@ def _journal(path: Path, config: str) -> Path:
     journal = Journal(path, START, ManualClock(100.0), attachments=given)
     journal.open()
     put_all(journal, ride_of(300))
-    assert journal.close(130.0)
+    assert journal.close(130.0, timeout_s=60.0)
     return path
 
 

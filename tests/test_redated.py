@@ -48,7 +48,7 @@ def _journal(folder: Path, *, rtc: datetime | None) -> Path:
         at_s, utc = 120.0 + number, GPS_DAY + timedelta(seconds=number)
         fix = Fix(45.0 + number / 1e4, -90.0, 3.0, 11.0, 0.2, 0.0, utc)
         _put(journal, at_s, utc, Reading(Channel.FIX, fix, at_s, "gps", 2.0))
-    assert journal.close(130.0)
+    assert journal.close(130.0, timeout_s=60.0)
     return folder
 
 
@@ -58,7 +58,7 @@ def _rest(anchor: Anchor) -> tuple[object, ...]:
 
 def _put(journal: object, at_s: float, utc: datetime | None, record: object) -> None:
     journal.put(record, at_s, utc)  # type: ignore[attr-defined]
-    assert journal.flush()  # type: ignore[attr-defined]
+    assert journal.flush(60.0)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(params=["no date", "battery clock"])
@@ -154,6 +154,6 @@ def test_a_boot_that_was_dated_from_its_start_says_nothing(tmp_path: Path) -> No
     journal = journal_in(folder)
     journal.open()
     _put(journal, 100.0, GPS_DAY, Anchor("gps", 100.0, GPS_DAY, 0.5, 20.0, None, journal.boot_id))
-    assert journal.close(101.0)
+    assert journal.close(101.0, timeout_s=60.0)
     (one,) = json.loads(_run("verify", folder, "--json").stdout)["segments"]
     assert "redated" not in one

@@ -31,8 +31,8 @@ def _boot(path: Path) -> None:
     journal = journal_in(path, keeper=keeper)
     journal.open()
     put_all(journal, ride(10))
-    assert keeper.wait(10.0)
-    assert journal.close(101.0)
+    assert keeper.wait(60.0)
+    assert journal.close(101.0, timeout_s=60.0)
 
 
 def test_the_old_key_vouches_for_the_new_one(tmp_path: Path) -> None:
@@ -114,5 +114,5 @@ def test_the_key_of_a_unit_that_writes_is_not_replaced(tmp_path: Path) -> None:
     put_all(journal, ride(10))
     with pytest.raises(JournalError, match="is in use by process"):
         replace_key(path, START.unit)
-    assert journal.close(101.0)
+    assert journal.close(101.0, timeout_s=60.0)
     assert len(folder.segments(path)) == 1

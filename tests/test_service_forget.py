@@ -59,7 +59,7 @@ def obeying(rig: Rig, tmp_path: Path) -> Iterator[None]:
     yield
     ended.set()
     thread.join()
-    assert keeper.stop(5.0)
+    assert keeper.stop(60.0)
 
 
 def boots(tmp_path: Path) -> list[int]:

@@ -112,7 +112,7 @@ def test_the_strength_reaches_the_receiver_s_reading_after_the_fix() -> None:
     gps.start(readings.put)
     try:
         for _ in range(200):
-            value = readings.get(timeout=10.0).value
+            value = readings.get(timeout=60.0).value
             if isinstance(value, Receiver) and value.cn0_dbhz is not None:
                 assert value.cn0_dbhz == (41 + 38 + 29 + 35) / 4
                 return

@@ -33,8 +33,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]
     keeper = Keeper(at / "stored", "desk")
     keeper.begin(key)
     keeper.forget(0, None, "dash", 0)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     shutil.copytree(at / "stored", at / "sealed")
     for place in folder.segments(at / "sealed"):
         assert place.path.suffix == ".zst"

@@ -114,7 +114,7 @@ def test_a_journal_with_lost_records_is_judged_again(tmp_path: Path) -> None:
         if lost:
             journal.put(Gap(3, "disk full", 100.1, 100.9), 100.9, None)
         journal.put(second, 101.0, None)
-        assert journal.close(102.0)
+        assert journal.close(102.0, timeout_s=60.0)
         (leg,) = read_ride(find([tmp_path / f"{lost}"])).legs
         assert (leg.is_judged_again, len(leg.track)) == (lost, 2)
 
@@ -123,7 +123,7 @@ def test_a_boot_whose_beginning_is_missing_is_judged_again(tmp_path: Path) -> No
     journal = journal_in(tmp_path / "journal")
     journal.open()
     put_all(journal, [*ride(15, utc=None), *ride(30, 102.0)])  # its first date began a new segment
-    assert journal.close(105.0)
+    assert journal.close(105.0, timeout_s=60.0)
     first, _ = sorted((tmp_path / "journal").glob("*/*.mcap"))
     first.unlink()
     (leg,) = read_ride(find([tmp_path / "journal"])).legs
@@ -172,7 +172,7 @@ def test_a_violation_in_a_warning_that_stands_was_warned_of(tmp_path: Path) -> N
     ]
     for at_s, record in records:
         journal.put(record, at_s, None)
-    assert journal.close(120.0)
+    assert journal.close(120.0, timeout_s=60.0)
     ride = read_ride(find([tmp_path / "journal"]))
     assert [one.warned_s for one in ride.exceedances()] == [0.0, -4.0, None]
     text = page.filled(ride, [verify(find([tmp_path / "journal"])[0])])

@@ -39,8 +39,8 @@ def _keep(path: Path, owner: Path | None = None, forget: int = 0) -> None:
     keeper = Keeper(path, START.unit, owner_path=owner)
     keeper.begin(Key.load(path.with_name("journal.key")))
     keeper.forget(forget, None, "dash", 0)
-    assert keeper.wait(10.0)
-    assert keeper.stop(5.0)
+    assert keeper.wait(60.0)
+    assert keeper.stop(60.0)
     assert keeper.trouble == ""
 
 
@@ -211,8 +211,8 @@ def test_a_boot_that_is_gone_before_it_was_stored_is_missed(tmp_path: Path) -> N
     journal = journal_in(path, keeper=keeper)
     journal.open()
     put_all(journal, ride(30))
-    assert keeper.wait(10.0)
-    assert journal.close(103.0)
+    assert keeper.wait(60.0)
+    assert journal.close(103.0, timeout_s=60.0)
     assert _told(path)["verdict"] == "whole"
     written(path, 30)
     shutil.rmtree(folder.boots(path)[0])
