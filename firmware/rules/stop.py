@@ -3,12 +3,17 @@
 A sign on the map is a line, the way in, that ends at the sign. A point is one too, but nobody knows
 which way it faces: it warns, and accuses nobody. The sled must have stood before the sign, or past
 it by less than the position's error. Who must yield to whom can't be seen: that is advice.
+
+The land of a rider's family lifts the signs on it (350.10(2)). Where a map draws that land, it does so
+there alone; without one it goes by the rider's word.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+
+import msgspec
 
 from firmware.config.schema import Config
 from firmware.findings import Finding, Verdict
@@ -52,6 +57,9 @@ TOLD_S = 6.0
 NEEDED_M = 300.0
 """How far about the sled the map must be whole: to stop from 80 mph takes 250 m."""
 
+FAMILY_LAND = "family_land"
+"""The mode, and the kind of zone on which it holds."""
+
 _LEG_M = 5.0  # the last metres of a way in tell which way it leads
 
 Place = tuple[float, float]
@@ -64,7 +72,8 @@ class Approach:
 
     `stands_s` is since when the sled stands there, `stood_s` how long it did at most, less than
     nothing where it did not (`stop_s` may be 0), `slowest_mps` how slow it was; `told` is what was
-    found at a sign that was passed, until `due_s`. On `calm` ground `said` goes on to be the
+    found at a sign that was passed, until `due_s`. `has_land` says that a map drew the family's land
+    while its mode was on. On `calm` ground `said` goes on to be the
     finding, and so it does while the map is the same `blind` one.
     """
 
@@ -77,6 +86,7 @@ class Approach:
     slowest_mps: float = math.inf
     told: Finding | None = None
     due_s: float = NEVER
+    has_land: bool = False
     calm: Calm | None = None
     said: Finding | None = None
     blind: Missing | None = None
@@ -111,6 +121,16 @@ class StopSign:
         return Approach()
 
     def judge(self, memory: Approach, now: Snapshot, clause: Clause) -> tuple[Approach, Finding]:
+        if FAMILY_LAND not in clause.lifted_by or FAMILY_LAND not in now.modes:
+            return self._judge(memory, now, clause)
+        is_known = memory.has_land or _draws_land(now.nearby)
+        if is_known and _is_off_land(now):
+            left = (one for one in clause.lifted_by if one != FAMILY_LAND)
+            clause = msgspec.structs.replace(clause, lifted_by=tuple(left))
+        after, finding = self._judge(memory, now, clause)
+        return (replace(after, has_land=True) if is_known else after), finding
+
+    def _judge(self, memory: Approach, now: Snapshot, clause: Clause) -> tuple[Approach, Finding]:
         assert clause.signs is not None  # law.py refuses a stop clause without them
         after = _after_the_same(memory, now, clause)
         if after is not None and memory.said is not None:
@@ -290,6 +310,25 @@ class StopSign:
 def _may_idle(now: Snapshot, clause: Clause) -> bool:
     """Whether the clause may ask nothing just now: by a mode or its season."""
     return clause.season is not None or bool(clause.lifted_by and now.modes)
+
+
+def _draws_land(nearby: Nearby | Missing) -> bool:
+    """Whether a map says where the family's land is: it draws it here, or knows all of it."""
+    if isinstance(nearby, Missing):
+        return False
+    is_drawn = any(one.kind == FAMILY_LAND for one in nearby.surroundings.features)
+    return is_drawn or nearby.promises((FAMILY_LAND,))
+
+
+def _is_off_land(now: Snapshot) -> bool:
+    """Whether the sled surely is on none of the family's land that a map draws."""
+    fix, chart = now.fix, now.nearby
+    if isinstance(fix, Missing) or isinstance(chart, Missing):
+        return False
+    here = (fix.lat_deg, fix.lon_deg)
+    if not chart.reaches(*here, fix.error_m):
+        return False
+    return chart.nearest((FAMILY_LAND,), here, None, fix.error_m) is None
 
 
 def _after_the_same(memory: Approach, now: Snapshot, clause: Clause) -> Approach | None:
