@@ -89,7 +89,7 @@ def test_it_is_asked_again_only_after_a_kilometre(started: Started) -> None:
     source.look(ON_ICE[0] + 1.01 * A_KM, ON_ICE[1])
     second = posted.next().value
     assert isinstance(second, Surroundings)
-    assert second.lat_deg == ON_ICE[0] + 1.01 * A_KM
+    assert second.lat_deg == round(ON_ICE[0] + 1.01 * A_KM, 7)
     assert posted.is_empty()
 
 
@@ -131,7 +131,7 @@ def test_a_look_waits_for_nothing_while_a_card_stalls(clock: ManualClock) -> Non
     posted.next()
     last = posted.next().value  # of all places looked at meanwhile, one is answered: the last
     assert isinstance(last, Surroundings)
-    assert last.lat_deg == ON_ICE[0] + 999 * A_KM * 0.002
+    assert last.lat_deg == round(ON_ICE[0] + 999 * A_KM * 0.002, 7)
     source.stop()
     assert posted.is_empty()
 
