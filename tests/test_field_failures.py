@@ -1,7 +1,8 @@
 """How other such products failed in the field, each case driven through our own code.
 
 "Over" is `unsure` or `violation`. The cases of the light, adc, i2c, gpio, rtc and clock kinds are
-in test_field_failures_parts.py; `ELSEWHERE` says which part answers for the rest.
+in test_field_failures_parts.py, those of zones in test_field_failures_zones.py; `ELSEWHERE` says
+which part answers for the rest.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ OURS = ("nmea", "gps_state", "gps_date", "speed", "serial", "darkness")
 THEIRS = ("light", "adc", "i2c", "gpio", "rtc", "clock")
 
 ELSEWHERE = {
-    "B035": ("a sentence without a speed has none", "test_fixes.py"),
-    "B104": ("the gate holds back a place that no sled reaches", "test_outliers.py"),
-    "B105": ("an epoch older than the last is ignored", "test_fixes.py"),
-    "B107": ("an alert is raised and cleared, and told at its changes", "test_alerts.py"),
+    "B035": ("a report without a speed", "test_field_failures_zones.py"),
+    "B104": ("one over-confident fix", "test_field_failures_zones.py"),
+    "B105": ("an older fix after a newer one", "test_field_failures_zones.py"),
+    "B107": ("a zone is told at its edges", "test_field_failures_zones.py"),
     "B108": ("the journal is cut at random and lost nothing", "test_journal_kill.py"),
     "B110": ("a download of a segment that still grows", "test_download.py"),
     "B113": ("segments are bytes, checked by their digests", "test_download.py"),

@@ -4,8 +4,8 @@ A sign on the map is a line, the way in, that ends at the sign. A point is one t
 which way it faces: it warns, and accuses nobody. The sled must have stood before the sign, or past
 it by less than the position's error. Who must yield to whom can't be seen: that is advice.
 
-The land of a rider's family lifts the signs on it (350.10(2)). Where a map draws that land, it does so
-there alone; without one it goes by the rider's word.
+The land of a rider's family lifts the signs on it (350.10(2)). Where a map draws that land, it does
+so there alone; without one it goes by the rider's word.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Approach:
 
     `stands_s` is since when the sled stands there, `stood_s` how long it did at most, less than
     nothing where it did not (`stop_s` may be 0), `slowest_mps` how slow it was; `told` is what was
-    found at a sign that was passed, until `due_s`. `has_land` says that a map drew the family's land
-    while its mode was on. On `calm` ground `said` goes on to be the
-    finding, and so it does while the map is the same `blind` one.
+    found at a sign that was passed, until `due_s`. `has_land` says that a map drew the family's
+    land while its mode was on. On `calm` ground `said` goes on to be the finding, and so it does
+    while the map is the same `blind` one.
     """
 
     place: Place | None = None
