@@ -134,13 +134,14 @@ DOORS: dict[str, tuple[str, ...]] = {
     "duckdb": ("host_tools.exports.parquet",),
     "pyogrio": ("host_tools.packs.sources",),
     "nanoarrow": ("host_tools.packs.sources",),
+    "pyproj": ("host_tools.packs.projections",),
     "shapely": (
-        "host_tools.packs.runs", "host_tools.packs.shapes", "host_tools.packs.tangles",
-        "host_tools.report.maps",
+        "host_tools.packs.projections", "host_tools.packs.runs", "host_tools.packs.shapes",
+        "host_tools.packs.tangles", "host_tools.report.maps",
     ),
     "numpy": (
-        "host_tools.packs.build", "host_tools.packs.runs", "host_tools.packs.shapes",
-        "host_tools.packs.tangles",
+        "host_tools.packs.build", "host_tools.packs.projections", "host_tools.packs.runs",
+        "host_tools.packs.shapes", "host_tools.packs.tangles",
     ),
 }
 

@@ -268,32 +268,38 @@ def test_a_bad_map_is_refused(tmp_path: Path, name: str, content: str, what: str
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_map_that_is_not_there_or_not_in_degrees_is_refused(tmp_path: Path) -> None:
+def test_a_map_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
     missing = zones("build", tmp_path / "no.geojson", "-o", tmp_path / "out.gpkg")
     assert (missing.exit_code, missing.stderr) == (
         1,
         f"{tmp_path}/no.geojson: there is no such file: expected GeoJSON or another vector map.\n",
     )
-    metres = tmp_path / "metres.gpkg"
-    shape = [shapely.to_wkb(shapely.Point(680000, 290000))]
-    pyogrio.raw.write(metres, shape, [], [], driver="GPKG", geometry_type="Point", crs="EPSG:3071")
-    result = zones("build", metres, "-o", tmp_path / "out.gpkg")
-    assert result.stderr == (
-        f"{metres}: is in EPSG:3071: expected degrees in WGS 84 (EPSG:4326). "
-        "Convert it with `ogr2ogr -t_srs EPSG:4326`.\n"
+    folder = zones("build", tmp_path, "-o", tmp_path / "out.gpkg")
+    assert (folder.exit_code, folder.stderr) == (
+        1,
+        f"{tmp_path}: is a folder: expected GeoJSON or another vector map. Name the map.\n",
     )
+
+
+@pytest.mark.parametrize("name", ["lake.txt", "lake", "lake.geojson", ".gpkg"])
+def test_a_pack_must_be_called_one_before_anything_is_read(tmp_path: Path, name: str) -> None:
+    result = zones("build", tmp_path / "no.geojson", "-o", tmp_path / name)
+    assert result.exit_code == 2
+    assert "must end in .gpkg, like lake.gpkg" in " ".join(result.stderr.replace("│", "").split())
 
 
 def test_what_is_no_pack_is_never_overwritten(tmp_path: Path) -> None:
     source = tmp_path / "lake.geojson"
     source.write_bytes((DEMO / "lake.geojson").read_bytes())
-    result = zones("build", source, "-o", source)
+    other = tmp_path / "notes.gpkg"
+    other.write_bytes(b"a note " * 40)
+    result = zones("build", source, "-o", other)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"{source}: is there already, and is no GeoPackage: it is not overwritten. "
+        f"{other}: is there already, and is no GeoPackage: it is not overwritten. "
         "Name another place with -o.\n"
     )
-    assert source.read_bytes() == (DEMO / "lake.geojson").read_bytes()
+    assert other.read_bytes() == b"a note " * 40
     folder = zones("build", source, "-o", tmp_path)
     assert (
         folder.stderr == f"{tmp_path}: is a folder: expected the name of a pack, like lake.gpkg.\n"
@@ -470,6 +476,12 @@ def test_a_pack_that_is_none_is_refused(tmp_path: Path, command: tuple[str, ...]
         f"{torn}: is cut short: 30000 of 73728 bytes are there. "
         "Build it anew with `sledwarden zones build`, or copy it again.\n"
     )
+
+
+def test_who_gives_east_before_north_is_told() -> None:
+    result = zones("at", DEMO / "lake.gpkg", "--", -88.415, 44.05)
+    assert result.stdout == "nothing within 6562 ft; 44.05 -88.415 has: LAT comes first\n"
+    assert zones("at", DEMO / "lake.gpkg", "--", -80.0, 44.05).stdout == "nothing within 6562 ft\n"
 
 
 def test_a_name_can_t_command_the_terminal(tmp_path: Path) -> None:

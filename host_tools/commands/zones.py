@@ -160,15 +160,23 @@ def at(
             for near in nearby.within(place, metres(within_ft)):
                 of = {"lat": place[0], "lon": place[1]} if points is not None else {}
                 shown.append(of | _shown(near))
+        swapped = "" if shown or points is not None else _swapped(opened, *places[0])
     if as_json:
         _print_array(shown)
     elif shown:
         _print_table(shown)
     else:
-        typer.echo(f"nothing within {within_ft:.0f} ft")
+        typer.echo(f"nothing within {within_ft:.0f} ft" + swapped)
     if blind and not as_json:
         where = "here" if len(places) == 1 else f"at {blind} of {len(places)} places"
         typer.echo(f"no zone data {where}: no pack says that it knows the dwellings", err=True)
+
+
+def _swapped(packs: Sequence[Pack], lat: float, lon: float) -> str:
+    """A word to who gives east before north, where that has something near."""
+    if abs(lon) > 90.0 or not surroundings(packs, lon, lat).features:  # noqa: PLR2004 -- the pole
+        return ""
+    return f"; {lon} {lat} has: LAT comes first"
 
 
 def _shown(near: Near) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def build(
     """Builds a zone pack from maps; an older one is replaced at once.
 
     Takes GeoJSON (also one feature a line, also .gz and .zip), Shapefile, GeoPackage, FlatGeobuf,
-    OpenStreetMap's .osm.pbf, and whatever else GDAL reads, in degrees of WGS 84, of any size.
+    OpenStreetMap's .osm.pbf, and whatever else GDAL reads, of any size.
+
+    What is not in degrees of WGS 84, such as Wisconsin's EPSG:3071, is converted, and told.
 
     A feature's kind and id are its properties of those names.
 
@@ -95,6 +97,8 @@ def build(
         raise typer.BadParameter(
             f"{STRUCK}: each feature must say that itself", param_hint="--confidence"
         )
+    if out.suffix.lower() != ".gpkg" and not out.is_dir():
+        raise typer.BadParameter(f"{out}: must end in .gpkg, like lake.gpkg", param_hint="--out")
     box = None if bounds is None else _box(bounds)
     if coverage == "bounds" and box is None:
         raise typer.BadParameter("bounds: must have --bounds W,S,E,N", param_hint="--coverage")
@@ -222,6 +226,7 @@ def _lines(account: Account) -> Iterator[str]:
         yield f"{account.packed - total} were there twice, alike, and are packed once"
     if account.passed_over:
         yield f"{account.passed_over} of {account.read} that were read are of no kind asked for"
+    yield from account.converted
     if account.repair_count:
         yield f"{account.repair_count} shapes were repaired, such as"
         yield from (f"  {line}" for line in account.repairs)

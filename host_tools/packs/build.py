@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,12 +65,18 @@ class Account:
     repair_count: int = 0
     faults: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    converted: list[str] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
 
     def fault(self, where: str, what: str) -> None:
         self.fault_count += 1
         if len(self.faults) < TOLD:
             self.faults.append(f"{where}: {what}.")
+
+    def convert(self, file: str, system: str, off_m: float) -> None:
+        line = f"{file}: was in {system}, converted to WGS 84, true to {off_m:.0f} m"
+        if line not in self.converted:
+            self.converted.append(line)
 
     def repair(self, where: str, what: str) -> None:
         self.repair_count += 1
@@ -187,10 +193,15 @@ def _rows_of_batch(file: str, batch: Batch, asked: Asked, account: Account) -> I
         wanted += [(index, feature) for feature in features]
     places = sorted({index for index, _ in wanted})
     shapes = dict(zip(places, shapes_of([batch.wkbs[index] for index in places]), strict=True))
+    note = ""
+    if batch.was_in is not None:
+        system, off_m = batch.was_in
+        account.convert(file, system, off_m)
+        note = f"from {system.split('(')[-1].rstrip(')')}"
     for index, told in wanted:
         number = batch.number + index
         try:
-            row = _row(file, number, told, shapes[index], asked.origin)
+            row = _row(file, number, told, shapes[index], asked.origin, note)
         except ValueError as error:
             account.fault(f"{file}: feature {number}", str(error))
             continue
@@ -209,8 +220,17 @@ def _form(wkb: bytes | None) -> Form:
     return _FORMS.get((code % 1000 - 1) % 3 + 1, "point")
 
 
-def _row(file: str, number: int, told: dict[str, Any], shape: Shape | str, origin: Origin) -> Row:
+def _row(
+    file: str,
+    number: int,
+    told: dict[str, Any],
+    shape: Shape | str,
+    origin: Origin,
+    note: str = "",
+) -> Row:
     words = words_of(file, number, told, origin)
+    if note:
+        words = replace(words, source=f"{words.source} ({note})")
     if isinstance(shape, Shape):
         return Row(file, number, shape.blob, shape.box, words)
     if words.confidence != STRUCK or shape != NO_SHAPE:

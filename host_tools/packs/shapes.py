@@ -46,7 +46,7 @@ def shapes_of(wkbs: Sequence[bytes | None]) -> list[Shape | str]:
     geoms = shapely.from_wkb(raw, on_invalid="ignore")
     rounded = shapely.transform(geoms, _rounded)
     bounds = shapely.bounds(rounded)
-    for place in np.flatnonzero(shapely.get_num_coordinates(rounded) > FEW_CORNERS):
+    for place in np.flatnonzero(shapely.get_num_coordinates(rounded) > FEW_CORNERS).tolist():
         tangle = why_not_checked(rounded[place])
         if tangle:
             found[there[place]], rounded[place] = f"{tangle}; {_NO_MAP}", None

@@ -1,7 +1,8 @@
 """Vector files as streams of features, whatever of GDAL's formats they are in.
 
 GDAL hands over batches in Arrow's layout, so that a state's map takes no more memory than one
-batch. What is compressed (.gz, .zip) is read as it is.
+batch. What is compressed (.gz, .zip) is read as it is; what is not in degrees of WGS 84 is
+converted on the way.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyogrio
 
 from firmware.errors import ZoneError
 from firmware.files import refuse_unless_regular
+from host_tools.packs.projections import Projection, projection_of
 from host_tools.packs.rows import Box
 from host_tools.packs.whole import refuse_unless_whole
 
@@ -31,6 +33,7 @@ _DEGREES: Final = (None, "EPSG:4326", "OGC:CRS84")
 _WANTED: Final = "GeoJSON or another vector map"
 _LINES: Final = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
 _COUNTED: Final = (".gpkg", ".fgb", ".shp")
+_FOLDER: Final = ".gdb"  # Esri's file geodatabase is a folder
 _HARMLESS: Final = ("Non closed ring", "unregistered extension")
 _FINE: Final = ("points", "lines", "multilinestrings", "multipolygons")
 _OSM_HEAD: Final = """\
@@ -40,15 +43,22 @@ attribute_name_laundering=no
 """
 
 
+_Read = tuple[
+    Sequence[bytes | None], dict[str, Sequence[Any]], float | None, tuple[str, float] | None
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Some features of a file: the geometries as well-known binary, and each column that is asked
-    for. `number` is that of the first, from 1; `done` the share of the file, where it is known."""
+    for. `number` is that of the first, from 1; `done` the share of the file, where it is known;
+    `was_in` the system that they were converted from, and how far off that may be, if they were."""
 
     number: int
     wkbs: Sequence[bytes | None]
     columns: dict[str, Sequence[Any]]
     done: float | None
+    was_in: tuple[str, float] | None = None
 
     def told(self, index: int) -> dict[str, Any]:
         """What is told of one feature."""
@@ -65,12 +75,17 @@ def batches(
 ) -> Iterator[Batch]:
     """The features of a file, layer after layer. `where` is SQL's, `bounds` are degrees.
 
-    Raises ZoneError for a file that can't be read, or is not in degrees of WGS 84.
+    Raises ZoneError for a file that can't be read, or can't be converted to degrees of WGS 84.
     """
     if not path.exists():
         raise ZoneError(str(path), "there is no such file: expected GeoJSON or another vector map.")
-    refuse_unless_regular(path, _WANTED, ZoneError)
-    refuse_unless_whole(path)
+    if path.suffix != _FOLDER:
+        if path.is_dir():
+            raise ZoneError(
+                str(path), "is a folder: expected GeoJSON or another vector map.", "Name the map."
+            )
+        refuse_unless_regular(path, _WANTED, ZoneError)
+        refuse_unless_whole(path)
     number = 1
     with ExitStack() as open_files, _told(path):
         name, options = _opened(path, columns, open_files)
@@ -78,11 +93,11 @@ def batches(
         is_json = name.startswith("GeoJSONSeq:") or "DATE_AS_STRING" in options
         layers = [None] if is_json else _layers(name, path)
         for place, layer in enumerate(layers):
-            for wkbs, values, share in _layer(
+            for wkbs, values, share, was_in in _layer(
                 name, layer, path, columns, where, bounds, size, options
             ):
                 done = None if share is None else (place + share) / len(layers)
-                yield Batch(number, wkbs, values, done)
+                yield Batch(number, wkbs, values, done, was_in)
                 number += len(wkbs)
     if number == 1 and where is None and bounds is None:
         raise ZoneError(str(path), "holds no features: expected at least one.")
@@ -102,7 +117,7 @@ def _opened(
         name = f"/vsigzip/{name}"
     elif path.suffix == ".zip":
         name = f"/vsizip/{{{name}}}/{_within(path)}"
-    elif not is_osm:
+    elif not is_osm and path.is_file():
         with path.open("rb") as plain:
             head = plain.read(_HEAD_BYTES)
     if is_osm:
@@ -176,18 +191,21 @@ def _layer(
     bounds: Box | None,
     size: int,
     options: dict[str, Any],
-) -> Iterator[tuple[Sequence[bytes | None], dict[str, Sequence[Any]], float | None]]:
+    projection: Projection | None = None,
+) -> Iterator[_Read]:
+    box = bounds if projection is None or bounds is None else projection.box(bounds)
     total = pyogrio.read_info(name, layer)["features"] if path.suffix in _COUNTED else 0
     done = 0
     with pyogrio.open_arrow(
-        name, layer=layer, batch_size=size, where=where, bbox=bounds, **options
+        name, layer=layer, batch_size=size, where=where, bbox=box, **options
     ) as (meta, stream):
-        if meta["crs"] not in _DEGREES:
-            raise ZoneError(
-                str(path),
-                f"is in {meta['crs']}: expected degrees in WGS 84 (EPSG:4326).",
-                "Convert it with `ogr2ogr -t_srs EPSG:4326`.",
-            )
+        if projection is None and meta["crs"] not in _DEGREES:
+            projection = projection_of(path, meta["crs"])
+            if projection is not None and bounds is not None:  # of which it is now known what holds
+                yield from _layer(
+                    name, layer, path, columns, where, bounds, size, options, projection
+                )
+                return
         geometry = meta["geometry_name"] or "wkb_geometry"
         prefix = _osm_prefix(layer) if path.name.endswith(OSM) else ""
         chunks = iter(nanoarrow.ArrayStream(stream).iter_chunks())
@@ -202,7 +220,15 @@ def _layer(
             if prefix:
                 _give_ids(values, prefix)
             done += len(wkbs)
-            yield wkbs, values, done / total if total else _share_read(path)
+            was_in = None
+            if projection is not None:
+                wkbs = projection.degrees(wkbs)
+                was_in = projection.name, projection.off_m()
+                if bounds is not None:
+                    kept = projection.reaching(wkbs, bounds)
+                    wkbs = [wkbs[at] for at in kept]
+                    values = {one: [column[at] for at in kept] for one, column in values.items()}
+            yield wkbs, values, done / total if total else _share_read(path), was_in
 
 
 def _next(chunks: Iterator[Any]) -> Any:
@@ -273,6 +299,7 @@ def _told(path: Path) -> Iterator[None]:
 
 def _unreadable(path: Path, said: Warning | Exception | str) -> ZoneError:
     reason = str(said).split("; It might help")[0].rstrip(". ")
-    return ZoneError(
-        str(path), f"can't be read: {reason}.", "Expected GeoJSON or another vector map."
-    )
+    advice = "Expected GeoJSON or another vector map."
+    if "SQL" in reason:
+        advice = "Look at --where."
+    return ZoneError(str(path), f"can't be read: {reason}.", advice)
