@@ -174,7 +174,7 @@ def at(
 
 def _swapped(packs: Sequence[Pack], lat: float, lon: float) -> str:
     """A word to who gives east before north, where that has something near."""
-    if abs(lon) > 90.0 or not surroundings(packs, lon, lat).features:  # noqa: PLR2004 -- the pole
+    if abs(lon) > 90.0 or not surroundings(packs, lon, lat).features:
         return ""
     return f"; {lon} {lat} has: LAT comes first"
 
