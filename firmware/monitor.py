@@ -96,6 +96,8 @@ class Monitor:
         self.notices = notices
         self.pack_age = PackAge()
         self.time_zone = self._own_zone = time_zone
+        self._local_utc: datetime | None = None
+        self._local: datetime | None = None
         self.territories = territories
         self.senses = Senses(fitted)
         self._pulls = Pulls()
@@ -280,6 +282,7 @@ class Monitor:
         if time_zone is self.time_zone:
             return []
         self.time_zone = time_zone
+        self._local_utc = self._local = None
         return self._look_at_clock(at_s)
 
     def _obey(self, value: Press | Request, at_s: float, outcome: Outcome) -> list[Watched]:
@@ -415,21 +418,22 @@ class Monitor:
         outcome.notes += [(at_s, notice) for notice in told]
 
     def _snapshot(self, at_s: float) -> Snapshot:
-        return Snapshot(
+        senses, requests = self.senses, self.requests
+        return Snapshot(  # by their places, which is quicker
             at_s,
-            self.senses.fix,
-            self.held[_FIX].mono_s,
-            *self.senses.shown,
-            nearby=self.nearby,
-            marks=self.requests.marks,
-            dark=self.dark,
-            local=self._hour(at_s),
-            modes=self.requests.modes,
-            lifts=self.requests.lifts,
-            clock_error_s=self.timekeeper.error_s(at_s) or 0.0,
-            ambient=self.senses.light(_AMBIENT),
-            darks=self._darks,
-            whose=None if self.territories is None else self.territories.whose,
+            senses.fix,
+            senses.held[_FIX].mono_s,
+            *senses.shown,
+            self.nearby,
+            requests.marked.chart,
+            self.dark,
+            self._hour(at_s),
+            requests.modes,
+            self.timekeeper.error_s(at_s) or 0.0,
+            requests.lifts,
+            senses.light(_AMBIENT),
+            self._darks,
+            None if self.territories is None else self.territories.whose,
         )
 
     def _satellite_utc(self, at_s: float) -> datetime | None:
@@ -443,7 +447,10 @@ class Monitor:
     def local(self, at_s: float) -> datetime | None:
         """Local civil time, daylight saving included; None while there is no date."""
         utc = self.timekeeper.utc(at_s)
-        return None if utc is None else utc.astimezone(self.time_zone)
+        if utc is not self._local_utc:  # it is asked for several times an instant
+            self._local_utc = utc
+            self._local = None if utc is None else utc.astimezone(self.time_zone)
+        return self._local
 
 
 def build(

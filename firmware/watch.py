@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -107,18 +107,20 @@ class Watch:
 
     def judge(
         self, touched: Sequence[Watched], now: Snapshot
-    ) -> Iterator[tuple[Finding, Finding | None]]:
+    ) -> list[tuple[Finding, Finding | None]]:
         """Judges these clauses, each once, in the order of the law; gives each finding that is
         another object than the one before, which it gives too."""
         self._come_to(now.local)
+        changed = []
         for one in touched if type(touched) is tuple else self._in_order(touched):
             before = one.finding
             finding = self._judge(one, now)
             if finding is not before:
-                yield finding, before
+                changed.append((finding, before))
         if self._is_due_new:
             self._is_due_new = False
             self.due_s = min([one.due_s for one in self.all])
+        return changed
 
     def settle(self) -> None:
         """Ends an instant: whoever judges the newest fix from here on judges it once more."""
@@ -128,14 +130,16 @@ class Watch:
         memory, resting = one.memory, one.resting
         if resting is not None and one.judged < self._count - self._is_fix_new:
             memory = resting.ridden(memory, self._passed(one))
+        before = one.finding
         one.memory, one.finding = memory, finding = one.rule.judge(memory, now, one.clause)
         one.judged = self._count
         if memory.due_s != one.due_s:
             one.due_s = memory.due_s
             self._is_due_new = True
         if resting is not None:
-            may_be_lifted = one.clause.lifted_by and now.modes
-            ground = None if may_be_lifted else resting.ground(memory, now, one.clause)
+            ground = None
+            if finding is before and not (one.clause.lifted_by and now.modes):
+                ground = resting.ground(memory, now, one.clause)
             if ground is not one.ground:
                 one.ground = ground
                 self._has_new_rest = True

@@ -17,6 +17,9 @@ from firmware.findings import Event, Finding, Verdict
 SURE_S = 5.0
 """So long a violation must be held to be sure, and so long `unsure` must last to end one."""
 
+# Names of our own, because Python 3.11 takes twenty times as long to find a member of an enum.
+_UNSURE, _VIOLATION = Verdict.UNSURE, Verdict.VIOLATION
+
 
 @dataclass(slots=True)
 class _Open:
@@ -46,7 +49,7 @@ class Events:
             return changes
         for clause, finding in findings.items():
             verdict = finding.verdict
-            is_over = verdict is Verdict.VIOLATION or verdict is Verdict.UNSURE
+            is_over = verdict is _VIOLATION or verdict is _UNSURE
             if not is_over and not self._open:
                 continue  # as nearly always
             one = self._open.get(clause)
@@ -63,7 +66,7 @@ class Events:
         """The next instant at which an event becomes sure, or ends in doubt, by time alone."""
         due = math.inf
         for one in self._open.values():
-            if one.event.verdict is not Verdict.VIOLATION:
+            if one.event.verdict is not _VIOLATION:
                 continue
             if one.doubted_since_s is not None:
                 due = min(due, one.doubted_since_s + SURE_S)
@@ -106,7 +109,7 @@ class Events:
             one.doubted_since_s = one.doubted = None
             one.held_since_s = at_s
         one.event = _grown(one.event, finding)
-        is_held = finding.verdict is Verdict.VIOLATION and at_s >= one.held_since_s + SURE_S
+        is_held = finding.verdict is _VIOLATION and at_s >= one.held_since_s + SURE_S
         if one.event.is_sure or not is_held:
             return []
         one.event = replace(one.event, is_sure=True)
@@ -131,7 +134,18 @@ class Events:
 def _grown(event: Event, finding: Finding) -> Event:
     """The event with the worst of its value and the finding's."""
     peak = _worse(event.peak, finding)
-    return event if peak == event.peak else replace(event, peak=peak)
+    if peak == event.peak:
+        return event
+    return Event(
+        event.clause,
+        event.verdict,
+        event.start_s,
+        peak,
+        event.limit,
+        event.unit,
+        event.is_sure,
+        event.end_s,
+    )
 
 
 _HIGHER_IS_WORSE = ("mph", "km/h", "mph posted", "s", "ft")

@@ -8,7 +8,7 @@ lasts 5 s at most, and comes again only for a higher step or a new exceedance.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from firmware.alerts.table import TABLE, THINGS, Row
@@ -28,6 +28,11 @@ TAP_S = 0.4
 
 
 _QUIET, _QUIET_WATCHING = Cues(), Cues(is_watching=True)
+_STEADY = {LightCue.RED_FLASH: LightCue.RED, LightCue.AMBER_FLASH: LightCue.AMBER}
+
+# Names of our own, because Python 3.11 takes twenty times as long to find a member of an enum.
+_DARK, _STILL, _TAP, _PULSES = LightCue.OFF, HapticCue.OFF, HapticCue.TAP, HapticCue.PULSES
+_SILENT, _ALARM = ToneCue.OFF, ToneCue.ALARM
 
 
 @dataclass(slots=True)
@@ -35,7 +40,8 @@ class Standing:
     """One alert's progress: pending, raised, and how far its sound has climbed.
 
     `step_s` holds since when each step of the ladder is reached; `sounded` the highest share that
-    has sounded; `sounds_until_s` the end of the sound that plays.
+    has sounded; `sounds_until_s` the end of the sound that plays. While its value is on the step
+    `reached`, nothing of that changes until `climbs_s`.
     """
 
     row: Row
@@ -47,19 +53,19 @@ class Standing:
     step_s: dict[float, float] = field(default_factory=dict)
     sounded: float = 0.0
     sounds_until_s: float = -math.inf
+    reached: float = -1.0
+    climbs_s: float = -math.inf
 
     @property
     def light(self) -> LightCue:
         """The row's light, steady once it is acknowledged."""
-        steady = {LightCue.RED_FLASH: LightCue.RED, LightCue.AMBER_FLASH: LightCue.AMBER}
-        return (
-            steady.get(self.row.light, self.row.light) if self.is_acknowledged else self.row.light
-        )
+        light = self.row.light
+        return _STEADY.get(light, light) if self.is_acknowledged else light
 
     @property
     def is_loud(self) -> bool:
         """Whether it asks for an answer: it has a light, and nobody has acknowledged it."""
-        return self.row.light is not LightCue.OFF and not self.is_acknowledged
+        return self.row.light is not _DARK and not self.is_acknowledged
 
     def alert(self, state: str) -> Alert:
         """The alert as a record and as the glass shows it."""
@@ -93,7 +99,8 @@ class Alerts:
     table: tuple[Row, ...] = TABLE
     _standing: dict[tuple[str, str], Standing] = field(default_factory=dict)
     _rows: dict[tuple[str, Verdict], list[Row]] = field(default_factory=dict)
-    _wanting: list[str] = field(default_factory=list)
+    _wanting: list[tuple[str, Sequence[Row]]] = field(default_factory=list)
+    _cues: Cues = _QUIET
 
     def __post_init__(self) -> None:
         for row in self.table:
@@ -109,27 +116,27 @@ class Alerts:
         at the last time.
         """
         if has_turned:
-            self._wanting = [one for one, finding in findings.items() if self._wants(finding)]
+            self._wanting = [
+                (clause, rows) for clause, one in findings.items() if (rows := self._rows_of(one))
+            ]
         changes: list[Alert] = []
         if not self._standing and not self._wanting:
             return changes  # as nearly always
         for key, one in list(self._standing.items()):
-            finding = findings.get(one.finding.clause, one.finding)
-            if (
-                not finding.is_fitted
-                or finding.topic != one.row.topic
-                or finding.verdict not in one.row.verdicts
-            ):
+            is_wanted = one.unwanted_s is None
+            if has_turned:
+                finding = findings.get(one.finding.clause, one.finding)
+                is_wanted = one.row in self._rows_of(finding)
+            if not is_wanted:
                 self._let_go(key, one, at_s, changes)
-        for clause in self._wanting:
-            finding = findings[clause]
-            for row in self._rows[finding.topic, finding.verdict]:
-                self._hold(row, finding, at_s, changes)
+        for clause, rows in self._wanting:
+            for row in rows:
+                self._hold(row, findings[clause], at_s, changes)
         return changes
 
-    def _wants(self, finding: Finding) -> bool:
-        """Whether any alert is raised on such a finding."""
-        return finding.is_fitted and (finding.topic, finding.verdict) in self._rows
+    def _rows_of(self, finding: Finding) -> Sequence[Row]:
+        """The alerts that are raised on such a finding."""
+        return self._rows.get((finding.topic, finding.verdict), ()) if finding.is_fitted else ()
 
     def _hold(self, row: Row, finding: Finding, at_s: float, changes: list[Alert]) -> None:
         """Raises or keeps up the alert that this finding wants."""
@@ -142,7 +149,7 @@ class Alerts:
         if one.raised_s is None and at_s >= one.wanted_s + row.raise_s:
             one.raised_s = at_s
             changes.append(one.alert("raised"))
-        if one.raised_s is not None and row.tone is not ToneCue.OFF:
+        if one.raised_s is not None and row.tone is not _SILENT:
             _sound(one, at_s)
 
     def _let_go(
@@ -189,20 +196,28 @@ class Alerts:
     def cues(self, at_s: float, *, is_watching: bool) -> Cues:
         """What the outputs do now: the winner's light, the loudest unacknowledged haptic, any sound
         that plays."""
-        raised = self._raised()
+        raised = self._raised() if self._standing else None
         if not raised:
             return _QUIET_WATCHING if is_watching else _QUIET
-        haptic, tone = HapticCue.OFF, ToneCue.OFF
+        haptic, tone = _STILL, _SILENT
         for one in raised:
             row = one.row
-            if row.haptic is HapticCue.PULSES and not one.is_acknowledged:
-                haptic = HapticCue.PULSES
-            elif row.haptic is HapticCue.TAP and haptic is HapticCue.OFF:
+            if row.haptic is _PULSES and not one.is_acknowledged:
+                haptic = _PULSES
+            elif row.haptic is _TAP and haptic is _STILL:
                 is_felt = not one.is_acknowledged and at_s < (one.raised_s or 0.0) + TAP_S
-                haptic = HapticCue.TAP if is_felt else HapticCue.OFF
-            if at_s < one.sounds_until_s and (tone is ToneCue.OFF or row.tone is ToneCue.ALARM):
+                haptic = _TAP if is_felt else _STILL
+            if at_s < one.sounds_until_s and (tone is _SILENT or row.tone is _ALARM):
                 tone = row.tone
-        return Cues(raised[0].light, haptic, tone, is_watching)
+        light, last = raised[0].light, self._cues
+        if (
+            last.light is not light
+            or last.haptic is not haptic
+            or last.tone is not tone
+            or last.is_watching is not is_watching
+        ):
+            self._cues = Cues(light, haptic, tone, is_watching)
+        return self._cues
 
     @property
     def is_loud(self) -> bool:
@@ -263,16 +278,23 @@ def _sound(one: Standing, at_s: float) -> None:
             one.sounds_until_s = at_s + (CHIRP_S if one.row.tone is ToneCue.CHIRP else SOUND_S)
         return
     reached = _share_step(one.finding)
+    if reached == one.reached and at_s < one.climbs_s:
+        return  # as nearly always
+    one.reached, one.climbs_s = reached, math.inf
     for over, delay_s in LADDER:
         if over > reached:
             one.step_s.pop(over, None)
             continue
         since_s = one.step_s.setdefault(over, at_s)
-        if over > one.sounded and at_s >= since_s + delay_s:
-            one.sounded = over
-            # While it sounds, a higher step joins in and draws nothing out.
-            if at_s > one.sounds_until_s:
-                one.sounds_until_s = at_s + SOUND_S
+        if over <= one.sounded:
+            continue
+        if at_s < since_s + delay_s:
+            one.climbs_s = min(one.climbs_s, since_s + delay_s)
+            continue
+        one.sounded = over
+        # While it sounds, a higher step joins in and draws nothing out.
+        if at_s > one.sounds_until_s:
+            one.sounds_until_s = at_s + SOUND_S
 
 
 def _instants(one: Standing) -> list[float]:
@@ -280,7 +302,7 @@ def _instants(one: Standing) -> list[float]:
     instants = [one.sounds_until_s]
     if one.raised_s is None:
         instants.append(one.wanted_s + one.row.raise_s)
-    elif one.row.haptic is HapticCue.TAP:
+    elif one.row.haptic is _TAP:
         instants.append(one.raised_s + TAP_S)
     if one.unwanted_s is not None:
         instants.append(one.unwanted_s + one.row.clear_s)

@@ -155,7 +155,9 @@ class Requests:
     @property
     def lifts(self) -> Mapping[str, str]:
         """The modes that lift something now, each with what is known of it in words."""
-        words = {}
+        words: dict[str, str] = {}
+        if not self.modes:  # as nearly always
+            return words
         for mode in sorted(self.modes):
             on = self._on.get(mode, ModeOn(mode))
             if not on.off:
@@ -196,13 +198,11 @@ class Requests:
     def due_s(self, at_s: float) -> float:
         """The next instant after `at_s` at which a prompt, a test or a mark ends."""
         due_s = math.inf
-        for end_s in (
-            self._prompt_ends_s,
-            self._test_ends_s,
-            self._key_ends_s,
-            self.marked.due_s(),
-            *(one.ends_s for one in self._on.values()),
-        ):
+        for one in self._on.values():
+            if at_s < one.ends_s < due_s:
+                due_s = one.ends_s
+        own = (self._prompt_ends_s, self._test_ends_s, self._key_ends_s, self.marked.due_s())
+        for end_s in own:
             if at_s < end_s < due_s:
                 due_s = end_s
         return due_s

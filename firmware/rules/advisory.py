@@ -70,7 +70,8 @@ class Stopping:
         # In the rider's favour: as slow as the speed's error lets it be.
         surely_ft = self._stop_ft(max(0.0, now.fix.speed_mps - now.fix.error_mps))
         if surely_ft <= clause.reach_ft:
-            return Told(memory.at_s), self._finding(clause, now, "can stop in time", is_told=False)
+            told = Told(memory.at_s) if memory.is_over else memory
+            return told, self._finding(clause, now, "can stop in time", is_told=False)
         told_s = memory.at_s
         if not memory.is_over and (told_s is None or now.at_s >= told_s + self._quiet_s):
             told_s = now.at_s

@@ -70,10 +70,11 @@ class SpeedLimit:
             return cannot_tell(clause, f"speed not known ({now.fix})", TOPIC)
         assert clause.limit is not None  # law.py refuses a speed clause without one
         value, error = in_unit_of(clause.limit, now.fix.speed_mps, now.fix.error_mps)
-        why = clause.title.lower()
-        if clause.when == "darkness":
+        if clause.when != "darkness":
+            why = clause.title.lower()
+        elif may_accuse:
             why = "after dark"
-            if not may_accuse:
-                by_sun = now.dark_by(clause).by_sun
-                why = "about dusk or dawn" if by_sun else "too little natural light"
+        else:
+            by_sun = now.dark_by(clause).by_sun
+            why = "about dusk or dawn" if by_sun else "too little natural light"
         return judge_speed(clause, value, error, why, self.choices, may_accuse, TOPIC)

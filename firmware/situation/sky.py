@@ -143,17 +143,24 @@ class Sky:
         if self._place is None or utc is None:
             self._by_sun, self._recheck_s = None, math.inf
             return Dark(None, self._is_dim, self._what_lacks(utc))
-        if self._by_sun is None or at_s >= self._recheck_s or self._has_moved(self._place):
-            sun = self._darkness(self._place, utc)
+        place, asked = self._place, self._asked_place
+        if (
+            self._by_sun is None
+            or at_s >= self._recheck_s
+            or asked is None
+            or not -MOVED_DEG <= place[0] - asked[0] <= MOVED_DEG
+            or not -MOVED_DEG <= place[1] - asked[1] <= MOVED_DEG
+        ):
+            sun = self._darkness(place, utc)
             until_s = (sun.until_utc - utc) / timedelta(seconds=1)
             self._by_sun = sun.is_dark
-            self._asked_place = self._place
+            self._asked_place = place
             self._recheck_s = at_s + min(RECHECK_S, max(until_s, 0.001))
         is_sure = True
         if clock_error_s > CLOCK_SLACK_S:
             error = timedelta(seconds=clock_error_s)
             is_sure = all(
-                self._darkness(self._place, moment).is_dark is self._by_sun
+                self._darkness(place, moment).is_dark is self._by_sun
                 for moment in (utc - error, utc + error)
             )
         last = self._answer
@@ -172,10 +179,6 @@ class Sky:
 
     def _darkness(self, place: tuple[float, float], utc: datetime) -> Darkness:
         return hours_of_darkness(*place, utc, self.offset_min, self.offset_min)
-
-    def _has_moved(self, place: tuple[float, float]) -> bool:
-        asked = self._asked_place
-        return asked is None or max(abs(place[0] - asked[0]), abs(place[1] - asked[1])) > MOVED_DEG
 
     def _what_lacks(self, utc: datetime | None) -> str:
         if self._place is None:

@@ -25,6 +25,13 @@ ZONE_AHEAD = "zone-ahead"
 FAR_MPH = 10.0
 POOR_M = 10.0
 _AGE = re.compile(r"(: last heard at|: came) [\d.]+ s( late)?")
+_UNKNOWN = Verdict.UNKNOWN
+_MARGINS = {
+    Verdict.VIOLATION: Margin.OVER,
+    Verdict.UNSURE: Margin.UNSURE,
+    Verdict.APPROACHING: Margin.NEAR,
+}
+_FAR, _BELOW = Margin.FAR, Margin.BELOW
 _LAMP_WORDS = ("unknown", "not fitted", "lit", "not needed")
 
 
@@ -113,7 +120,7 @@ class Standings:
 def _said(finding: Finding) -> tuple[Any, ...]:
     """All that is told of a finding here: while this is the same, so is what holds."""
     verdict, limit, unit = finding.verdict, finding.limit, finding.unit
-    why = _ageless(finding.why) if verdict is Verdict.UNKNOWN else ""
+    why = _ageless(finding.why) if verdict is _UNKNOWN else ""
     is_speed = limit is not None and finding.value is not None and unit in MPH_OF
     margin = _margin(finding) if is_speed else None
     return verdict, finding.topic, limit, unit, finding.is_fitted, why, margin
@@ -125,17 +132,13 @@ def _ageless(why: str) -> str:
 
 
 def _margin(finding: Finding) -> Margin:
-    match finding.verdict:
-        case Verdict.VIOLATION:
-            return Margin.OVER
-        case Verdict.UNSURE:
-            return Margin.UNSURE
-        case Verdict.APPROACHING:
-            return Margin.NEAR
+    margin = _MARGINS.get(finding.verdict)
+    if margin is not None:
+        return margin
     assert finding.limit is not None  # asked before
     assert finding.value is not None
     left_mph = (finding.limit - finding.value) * MPH_OF[finding.unit]
-    return Margin.FAR if left_mph >= FAR_MPH else Margin.BELOW
+    return _FAR if left_mph >= FAR_MPH else _BELOW
 
 
 def _lamp(finding: Finding) -> str:
