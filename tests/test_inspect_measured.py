@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from daemons import Daemon
 from inspect_terminal import Person, run
+from inspecting import GOOD
 
-CAR = "motor_vehicle"
+SLED, CAR = "snowmobile", "motor_vehicle"
 
 BRAKING = """\
 # Name: a brake test
@@ -166,3 +168,94 @@ def test_an_indicator_is_read_off_live_and_noted_in_the_journal(tmp_path: Path) 
         and record.value.action == "note"
     ]
     assert "indicated 56" in noted
+
+
+def lit(folder: Path) -> Daemon:
+    (folder / "lit.drive").write_text(LAMP.format(lux=850).replace("10.0  end", "300.0 end"))
+    return Daemon(folder, "--simulate", str(folder / "lit.drive"), "--speed", "4")
+
+
+def test_the_head_lamp_s_light_is_measured_live(tmp_path: Path) -> None:
+    with lit(tmp_path) as daemon:
+        daemon.wait_for(lambda state: state.at_s > 2.0)
+        done = run(tmp_path, "--lamps", "live", "--feed", str(daemon.feed_path))
+        assert daemon.end() == 0, daemon.log
+    assert done.returncode == 0, done.stderr
+    assert "Head lamp on, engine running ..." in done.stdout
+    kept = json.loads((tmp_path / "inspection.progress.json").read_text())["answers"]
+    lux, error = map(float, kept["headlamp_lux"]["answer"].split(" +- "))
+    assert abs(lux - 850.0) <= max(error, 1.0)
+    assert kept["headlamp_lux"]["by"] == f"light sensor, unit at {daemon.feed_path}"
+
+
+def test_m_has_the_unit_measure_what_is_asked_and_the_inspection_goes_on(tmp_path: Path) -> None:
+    answers = {**GOOD[SLED], "has_unit": "yes"}
+    answers.pop("headlamp_lux", None)
+    known = {"vehicle": SLED, "serial": "A", "by": "Me", "answers": answers}
+    beside = tmp_path / "inspection.progress.json"
+    beside.write_text(json.dumps(known))
+    with lit(tmp_path) as daemon:
+        daemon.wait_for(lambda state: state.at_s > 2.0)
+        person = Person(tmp_path, "--feed", str(daemon.feed_path), "--key", "k")
+        person.hear("Light at the unit's sensor, lamp on")
+        person.hear("m  the unit can measure it")
+        person.hear("lux > ")
+        person.type("m")
+        person.hear("Enter for the unit, or a recording's name: ")
+        person.type("no-such.drive")
+        person.hear("no-such.drive: ")  # told, and asked again
+        person.hear("lux > ")
+        person.type("m")
+        person.hear("Enter for the unit, or a recording's name: ")
+        person.type("")
+        person.hear("Sign it\\?")
+        kept = json.loads(beside.read_text())["answers"]["headlamp_lux"]
+        person.type("y")
+        assert person.end() == 0, person.said
+        assert daemon.end() == 0, daemon.log
+    assert kept["by"] == f"light sensor, unit at {daemon.feed_path}"
+    assert kept["answer"].startswith("850")
+    assert json.loads((tmp_path / "inspection.json").read_text())["verdict"] == "passed"
+
+
+FAST = """\
+# Name: a car on a long straight road
+# Law: wi
+# Vehicle: motor_vehicle
+# Start: 2026-01-17T18:00:00Z
+0.0    ride lat=44.05 lon=-88.45 heading=90 speed=120 rate=10
+900.0  end
+"""
+
+
+def test_an_odometer_is_read_off_live_on_the_way(tmp_path: Path) -> None:
+    """At 120 mph half a mile is 15 s; 4 times as fast they pass in 4 s of ours."""
+    (tmp_path / "f.drive").write_text(FAST)
+    words = ("--vehicle", CAR, "--year", "2015", "--odometer", "live")
+    with Daemon(tmp_path, "--simulate", str(tmp_path / "f.drive"), "--speed", "4") as daemon:
+        for _ in range(5):  # on a busy machine the way may have a gap, which is told
+            person = Person(tmp_path, *words, "--feed", str(daemon.feed_path))
+            person.hear("An empty line ends it.")
+            begun_s = daemon.wait_for(lambda state: (state.speed_mph or 0.0) > 119.0).at_s
+            begun_s = daemon.wait_for(lambda state, after=begun_s: state.at_s > after + 1.0).at_s
+            person.type("1000.0")
+            person.hear("1000.0")
+            daemon.wait_for(lambda state, after=begun_s: state.at_s > after + 20.0)
+            person.type("1000.7")
+            person.hear("1000.7")
+            daemon.wait_for(lambda state, after=begun_s: state.at_s > after + 22.0)
+            person.type("")
+            code = person.end()
+            if "the GPS speed has gaps between the two readings" not in person.said:
+                break
+        assert daemon.end() == 0, daemon.log
+    kept = json.loads((tmp_path / "inspection.progress.json").read_text())["answers"]
+    off, error = map(float, kept["odometer_error_pct"]["answer"].split(" +- "))
+    found = re.search(r"([\d.]+) miles by GPS: ([-+][\d.]+) \+- ([\d.]+) %", person.said)
+    assert found is not None, person.said
+    miles = float(found[1])
+    assert 0.6 < miles < 2.0  # at least 19 s at 120 mph
+    assert off == pytest.approx((0.7 / miles - 1) * 100, abs=1.0)
+    assert error > 100 * 0.1 / miles  # a tenth is as well as it was read off
+    assert kept["odometer_error_pct"]["by"].startswith(f"GPS, unit at {daemon.feed_path}, ")
+    assert code in (0, 1)  # whether it is kept is the sheet's matter: 4 % are asked
