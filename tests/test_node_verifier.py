@@ -363,6 +363,17 @@ def test_a_segment_ended_after_an_earlier_seal_is_told_by_the_next(
     assert _verdicts(cases.paths) == {"middle": "tampered", "last": "power-cut"}
 
 
+def test_a_changed_segment_makes_no_other_one_tampered(rolled: Path, tmp_path: Path) -> None:
+    cases = Cases(tmp_path, rolled)
+    middle = sorted(cases.copy("middle").glob("*/*.mcap"))[1]
+    content = bytearray(middle.read_bytes())
+    content[_chunks(content)[3][0] + 60] ^= 1  # behind its first seals
+    middle.write_bytes(content)
+    ((verdict, rows),) = _both(cases.paths)
+    assert verdict == "tampered"
+    assert [rows[name] for name in sorted(rows)] == ["whole", "tampered", "whole"]
+
+
 def test_a_segment_that_is_gone_is_missed_but_for_the_newest(rolled: Path, tmp_path: Path) -> None:
     cases = Cases(tmp_path, rolled)
     for number, name in enumerate(("first", "middle", "newest")):

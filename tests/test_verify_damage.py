@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from journal_samples import torn, written
+from journal_samples import START, torn, written
 from typer.testing import CliRunner
 
 from firmware.findings import Anchor
-from firmware.journal import seal, segment
+from firmware.journal import folder, seal, segment
+from firmware.journal.keeper import Keeper
 from firmware.journal.redating import Anchors
 from firmware.journal.seal import Key, Seal
 from host_tools.cli import app
@@ -127,6 +128,48 @@ def test_a_segment_after_one_that_cannot_be_read_says_so_and_misses_none(tmp_pat
     assert [one["what"] for one in told["reasons"]][1:] == [
         "the segment before it, 000001.mcap, tells no end to hold it against"
     ]
+
+
+def test_a_changed_segment_makes_no_other_one_tampered(tmp_path: Path) -> None:
+    """Wherever a byte of it is changed, also behind some of its seals."""
+    for _ in range(3):
+        written(tmp_path / "journal", 120)
+    segments = _segments(tmp_path / "journal")
+    content = segments[1].read_bytes()
+    first, *_, last = (stamp.offset for stamp in segment.scan(content).seals)
+    for at in (20, first - 1, first + 60, (first + last) // 2, last - 1, last + 60):
+        bad = bytearray(content)
+        bad[at] ^= 1
+        segments[1].write_bytes(bad)
+        told = _told(tmp_path / "journal")
+        assert [one["verdict"] for one in told["segments"]] == ["whole", "tampered", "whole"], at
+        assert told["verdict"] == "tampered"
+        assert told["reasons"][-1]["what"] == (
+            "the segment before it, 000001.mcap, tells no end to hold it against"
+        )
+
+
+def test_a_segment_of_a_changed_one_s_place_is_held_against_the_ledger(tmp_path: Path) -> None:
+    """The ledger tells how the changed one ended: so what follows it is surely the next."""
+    path = tmp_path / "journal"
+    for _ in range(3):
+        written(path, 120)
+    raws = {place.path: place.path.read_bytes() for place in folder.segments(path)}
+    keeper = Keeper(path, START.unit)
+    keeper.begin(Key.load(path.with_name("journal.key")))
+    assert keeper.wait(30.0)
+    assert keeper.stop(30.0)
+    for raw, octets in raws.items():
+        raw.write_bytes(octets)
+        raw.with_name(f"{raw.name}.zst").unlink()
+    assert _told(path)["verdict"] == "whole"
+    _, second, _ = raws
+    bad = bytearray(raws[second])
+    bad[len(bad) // 2] ^= 1
+    second.write_bytes(bad)
+    told = _told(path)
+    assert [one["verdict"] for one in told["segments"]] == ["whole", "tampered", "whole"]
+    assert [one["segment"] for one in told["reasons"]] == [told["segments"][1]["name"]] * 2
 
 
 def test_a_segment_that_is_gone_beside_one_that_can_be_read_is_still_missed(

@@ -96,9 +96,9 @@ def check_places(
         if one.seal is not None:
             key = key or one.seal.public_key
             reports[-1] = _in_row(one, place, one.seal, before, unread, told, is_all=is_all)
-            before, unread = _Before(place, one.seal.unit, one.seal.digest), None
-        elif told is not None and told.end_of(place):
-            before, unread = _Before(place, "", told.end_of(place)), None
+        ended = _end_of(one, place, told)
+        if ended:
+            before, unread = _Before(place, one.seal.unit if one.seal else "", ended), None
         else:
             unread = place
     first = next((one.seal for one in reports if one.seal is not None), None)
@@ -130,6 +130,14 @@ def _checked(
     return one.worse(Verdict.TAMPERED, fault) if fault else one
 
 
+def _end_of(one: SegmentReport, place: folder.Place, told: Told | None) -> str:
+    """The digest with which a segment ended: by the ledger, else by its last seal where nothing was
+    changed in it; empty where it can't be known."""
+    known = "" if told is None else told.end_of(place)
+    is_changed = one.verdict in (Verdict.UNREADABLE, Verdict.TAMPERED)
+    return known or ("" if one.seal is None or is_changed else one.seal.digest)
+
+
 def _in_row(
     one: SegmentReport,
     place: folder.Place,
@@ -154,13 +162,13 @@ def _in_row(
     is_deleted = told is not None and told.is_deleted(seal.previous)
     if seal.previous == ended or is_deleted or (before is None and not is_all):
         return one
+    if before is not None and before.unit and before.unit != seal.unit:
+        return one.worse(Verdict.TAMPERED, f"was sealed by another unit, {seal.unit}")
     if unread is not None:
         what = f"the segment before it, {unread.path.name}, tells no end to hold it against"
         return one.worse(Verdict.WHOLE, what)
     if before is None:
         return one.worse(Verdict.INCOMPLETE, "the segments before it are missing")
-    if before.unit and before.unit != seal.unit:
-        return one.worse(Verdict.TAMPERED, f"was sealed by another unit, {seal.unit}")
     if before.place.is_followed_by(place):
         return one.worse(Verdict.TAMPERED, "was not sealed after the segment before it")
     return one.worse(Verdict.INCOMPLETE, "a segment before it is missing")

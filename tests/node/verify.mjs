@@ -320,7 +320,9 @@ function holdFolder(segments, ledger, blame) {
     const before = segments[nth - 1], previous = one.seals?.[0]?.previous;
     if (previous === undefined || deleted.some((line) => line.digest === previous)) continue;
     if (before === undefined && previous !== "") blame(one, "incomplete", "the segments before it are missing");
-    if (before?.last === undefined || before.last === previous) continue;
+    // What was changed tells no end: by its line, else not at all.
+    const end = before && (told.get(nameOf(before))?.digest ?? (["tampered", "unreadable"].includes(before.own) ? undefined : before.last));
+    if (end === undefined || end === previous) continue;
     const hasRoom = one.boot > before.boot || one.segment > before.segment + 1;
     if (hasRoom && previous !== "" && ["close", "finish", undefined].includes(before.seals?.at(-1).kind)) blame(one, "incomplete", "a segment before it is missing");
     else blame(one, "tampered", "the segment before it did not end with the seal that it names");
@@ -342,6 +344,7 @@ function readSegment([path, otherPath], { zstd }) {
   const other = otherPath && readFileSync(otherPath);
   if (other) one.other = { octets: other, ...unpacked(otherPath, other, zstd) };
   Object.assign(one, sealed ? judge(sealed) : { verdict: "unreadable", records: 0, reasons: [{ what: fault ?? unopened }] });
+  one.own = one.verdict;
   const [, boot, segment] = /(\d+)-[^/]*\/(\d+)\./.exec(one.name) ?? [];
   const first = one.seals?.[0] ?? { boot: Number(boot), segment: Number(segment) };
   return Object.assign(one, { boot: first.boot, segment: first.segment, last: one.seals?.at(-1)?.digest });
