@@ -104,6 +104,16 @@ def test_a_crossing_that_says_nothing_hides_none_beyond_it() -> None:
     )
 
 
+def test_a_crossing_of_the_highway_that_is_driven_hides_none_beyond_it() -> None:
+    own = named("Main", 20.0, **{"class": "connecting", "limit_mph": "25", "signals": "no"})
+    other = named("Highway 51", 60.0, **SIGNALLED | {"signals": "no"})
+    found = judge("signals", road("Main", **LINK), own, other)
+    assert (found.verdict, found.why) == (
+        Verdict.APPROACHING,
+        "crossing ahead: Highway 51 has no signals",
+    )
+
+
 def test_of_two_crossings_ahead_the_nearer_one_is_told() -> None:
     bad = judge("barred", named("far", 90.0, **FREEWAY), named("near", 60.0, **FREEWAY))
     assert bad.why == "crossing ahead: near crosses a road of class freeway"

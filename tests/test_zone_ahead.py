@@ -99,6 +99,22 @@ def test_a_turn_of_less_than_a_degree_a_second_is_noise(turn_deg_s: float, turns
     assert is_warned(left, 60.0, *courses) is not turns
 
 
+@pytest.mark.parametrize(("turn_deg_s", "turns"), [(0.9, False), (1.1, True)])
+def test_a_degree_a_second_is_one_over_the_north_too(turn_deg_s: float, turns: bool) -> None:
+    west = point("dwelling", Plane(*HOME).place(-51.6, 155.0), "west")  # to the left of due north
+    courses = (360.0 - turn_deg_s, 360.0 - 0.5 * turn_deg_s, 0.0)
+    assert is_warned(west, 60.0, *courses) is not turns
+
+
+def test_of_fixes_2_s_apart_the_last_two_tell_the_turn() -> None:
+    memory = RULE.begin()
+    for number in range(4):
+        fix = fix_of(30.0, track_deg=80.0 + number)
+        now = seen(at_s=100.0 + 2.0 * number, fix=fix, nearby=map_of())
+        memory, _ = RULE.judge(memory, now, DWELLINGS)
+    assert memory.courses == ((104.0, 82.0), (106.0, 83.0))
+
+
 def test_the_courses_of_the_last_1_5_s_and_the_one_before_are_kept() -> None:
     memory, kept = RULE.begin(), []
     for number in range(9):
@@ -271,6 +287,7 @@ def test_calm_ground_ends_before_a_warning_can_begin(speed_mph: float, error_ft:
     """Towards a house from 1300 m away, over the corners of the ground: every other fix is as fast
     and as inexact as it allows."""
     told: list[list[Finding]] = []
+    clause = msgspec.structs.replace(DWELLINGS, near=(*DWELLINGS.near, Reach(("church",), 10.0)))
     for kind in (Nearby, Restless):
         chart = kind(map_of(at(0.0)).surroundings)
         memory, findings, x_m, number = RULE.begin(), [], -1300.0, 0
@@ -280,7 +297,7 @@ def test_calm_ground_ends_before_a_warning_can_begin(speed_mph: float, error_ft:
             place = Plane(*HOME).place(x_m * math.sqrt(0.5), x_m * math.sqrt(0.5))
             fix = fix_of(fast_mph, place, error_ft=error_ft * (1 + is_fast), track_deg=45.0)
             now = seen(at_s=100.0 + number / 5, fix=fix, nearby=chart)
-            memory, finding = RULE.judge(memory, now, DWELLINGS)
+            memory, finding = RULE.judge(memory, now, clause)
             findings.append(finding)
             x_m, number = x_m + mps(fast_mph) / 5, number + 1
         told.append(findings)

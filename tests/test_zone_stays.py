@@ -95,13 +95,17 @@ def test_what_is_only_possibly_a_house_accuses_nobody_and_hides_no_house() -> No
     assert house_at(141.0, POSSIBLE) is Verdict.UNSURE
 
 
-def test_calm_ground_does_not_hide_what_the_rider_has_just_marked() -> None:
+@pytest.mark.parametrize("others", [(), ("dwelling",)], ids=["marked things alone", "others too"])
+def test_calm_ground_does_not_hide_what_the_rider_has_just_marked(others: tuple[str, ...]) -> None:
     lake = map_of(square("water", HOME, 5000.0))
-    memory, finding = RULE.judge(RULE.begin(), seen(nearby=lake), ICE)
+    (near,) = clause_of("350.10(1)(i)").near
+    near = msgspec.structs.replace(near, kinds=(*others, *near.kinds))
+    clause = msgspec.structs.replace(ICE, near=(near,))
+    memory, finding = RULE.judge(RULE.begin(), seen(nearby=lake), clause)
     assert (finding.verdict, memory.said) == (Verdict.COMPLIANT, finding)
     assert memory.calm is not None
     marks = Nearby(Surroundings(*HOME, math.inf, (point("person", HOME),)))
     marked = seen(at_s=101.0, nearby=lake, marks=marks)
-    assert RULE.judge(memory, marked, ICE)[1].verdict is Verdict.VIOLATION
+    assert RULE.judge(memory, marked, clause)[1].verdict is Verdict.VIOLATION
     _, finding = RULE.judge(RULE.begin(), seen(nearby=lake), ICE)
     assert finding.verdict is Verdict.COMPLIANT

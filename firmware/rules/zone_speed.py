@@ -452,8 +452,8 @@ def _courses(known: Courses, at_s: float, fix: Fix) -> Courses:
 
 
 def _turn(courses: Courses) -> float:
-    """Degrees a second that the course turns, to the right where it is positive."""
-    if len(courses) < 2 or courses[-1][0] - courses[0][0] < 0.5 * TURN_S:
+    """Degrees a second that the course turns, by one course or more; to the right it is positive."""
+    if courses[-1][0] - courses[0][0] < 0.5 * TURN_S:
         return 0.0
     (from_s, from_deg), (to_s, to_deg) = courses[0], courses[-1]
     turn = math.remainder(to_deg - from_deg, 360.0) / (to_s - from_s)
