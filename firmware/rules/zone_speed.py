@@ -452,7 +452,7 @@ def _courses(known: Courses, at_s: float, fix: Fix) -> Courses:
 
 
 def _turn(courses: Courses) -> float:
-    """Degrees a second that the course turns, by one course or more; to the right it is positive."""
+    """Degrees a second that the course turns by a course or more, to the right where positive."""
     if courses[-1][0] - courses[0][0] < 0.5 * TURN_S:
         return 0.0
     (from_s, from_deg), (to_s, to_deg) = courses[0], courses[-1]
