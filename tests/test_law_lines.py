@@ -86,6 +86,12 @@ def test_each_key_and_element_stands_on_its_line() -> None:
     }
 
 
+def test_a_text_may_end_with_a_value_and_a_raw_one_with_a_backslash() -> None:
+    text = "a = 'b\\'\nc = 1"
+    assert tomllib.loads(text) == {"a": "b\\", "c": 1}
+    assert Lines(text).scan().found == {("a",): 1, ("c",): 2}
+
+
 def test_what_has_no_line_of_its_own_has_that_of_what_it_is_in() -> None:
     lines = Lines(TEXT).scan()
     assert lines.of("clause", 0, "near", 1, "within_m") == 10
