@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from firmware.readings import Missing, Reading, Surroundings
+from firmware.readings import Feature, Missing, Reading, Surroundings
 
 INSTANT_DIGITS = 3
 """Of seconds: a millisecond, in which a sled at 55 mph goes an inch."""
@@ -81,9 +81,7 @@ def grained(reading: Reading, at_s: float) -> Reading:
 
 def on_grain(around: Surroundings) -> Surroundings:
     """What lies near with its places to `PLACE_DIGITS`: a map is surveyed no finer."""
-    features = tuple(
-        replace(one, parts=tuple(_corners(part) for part in one.parts)) for one in around.features
-    )
+    features = tuple(map(_on_grain, around.features))
     return replace(
         around,
         lat_deg=round(around.lat_deg, PLACE_DIGITS),
@@ -91,6 +89,16 @@ def on_grain(around: Surroundings) -> Surroundings:
         radius_m=math.floor(around.radius_m * 10.0) / 10.0,
         features=features,
     )
+
+
+def _on_grain(feature: Feature) -> Feature:
+    """The feature itself where it is so already, as all of a pack that was built for the unit: a
+    town's thousands are not held twice."""
+    for part in feature.parts:
+        for lon, lat in part:
+            if round(lon, PLACE_DIGITS) != lon or round(lat, PLACE_DIGITS) != lat:
+                return replace(feature, parts=tuple(_corners(one) for one in feature.parts))
+    return feature
 
 
 def _corners(part: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:

@@ -189,9 +189,9 @@ def test_in_a_town_it_is_looked_less_far_and_the_reading_says_so(town: Path) -> 
         whole = surroundings([pack], *HERE)
         bounded = surroundings([pack], *HERE, at_most=ENOUGH)
     assert (whole.radius_m, len(whole.features)) == (2000.0, 4901)
-    # 1,111 a square kilometre in a circle of 1 km are 3,490: never less far than that.
-    assert bounded.radius_m == LEAST_M == 1000.0
-    assert len(bounded.features) == pytest.approx(3490, rel=0.05)
+    # 1,111 a square kilometre in a circle of 800 m are 2,234: never less far than that.
+    assert bounded.radius_m == LEAST_M == 800.0
+    assert len(bounded.features) == pytest.approx(2234, rel=0.05)
     assert again_m(whole) == 1000.0
     assert again_m(bounded) == pytest.approx(285.7, abs=0.1)
     assert Nearby(bounded).reaches(*HERE, 600.0)

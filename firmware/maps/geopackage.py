@@ -108,7 +108,9 @@ def _plain_ring(blob: bytes) -> tuple[tuple[float, float], ...] | None:
         return None
     if lons[0] != lons[-1] or lats[0] != lats[-1] or not math.isfinite(sum(numbers)):
         return None
-    return tuple(zip(lons, lats, strict=True))
+    corners = list(zip(lons, lats, strict=True))
+    corners[-1] = corners[0]  # the same, and not another that is equal: a town has thousands
+    return tuple(corners)
 
 
 class _Walk:

@@ -15,6 +15,8 @@ _DATE_LINE_DEG = 180.0
 _Edge = tuple[float, float, float, float]
 _Place = tuple[float, float]
 
+_NO_SEAM: frozenset[_Place] = frozenset()
+
 
 class Outline:
     """A feature on the map: its boxes at once, its edges when they are first asked for."""
@@ -26,9 +28,9 @@ class Outline:
         self.order = order
         parts = feature.parts
         if len(parts) == 1 and len(parts[0]) <= _RUN + 1:  # nearly all: a town has thousands
-            self._span = _Span.run(parts[0], plane, frozenset())
+            self._span = _Span.run(parts[0], plane, _NO_SEAM)
         else:
-            seam = _seam(feature) if feature.shape == "polygon" else frozenset()
+            seam = _seam(feature) if feature.shape == "polygon" else _NO_SEAM
             spans = [_Span.line(part, plane, seam) for part in parts]
             while len(spans) > 1:
                 spans = [
@@ -79,7 +81,7 @@ class _Span:
         self.ends: tuple[float, float] | None = None
         self._corners: Sequence[_Place] = ()
         self._plane: Plane | None = None
-        self._seam: frozenset[_Place] = frozenset()
+        self._seam = _NO_SEAM
         self._edges: list[_Edge] | None = None
         self._shore: list[_Edge] = []
 

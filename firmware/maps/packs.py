@@ -10,6 +10,7 @@ import json
 import math
 import re
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -64,9 +65,9 @@ confidences it reaches the rules, as an attribute."""
 NEAR_M: Final = 2000.0
 """How far about the sled is looked, where there is not too much."""
 
-LEAST_M: Final = 1000.0
+LEAST_M: Final = 800.0
 """How far is always looked: the 600 m that rules need, and the way until the next look. Less would
-ask for more in all, for what is near is then read too often."""
+ask for more in all, for what is near is then read too often; more, for more memory at once."""
 
 NEEDED_M: Final = 600.0
 """How far about the sled the map must be whole: the way to brake from 120 mph, and a zone."""
@@ -86,6 +87,8 @@ OLD_DAYS: Final = 365
 ID_INDEX: Final = "features_kind_id"
 """The index by which a pack is asked for one kind and id."""
 
+_NOTHING: Final[dict[str, str]] = {}
+_POSSIBLE_ALONE: Final = {"confidence": POSSIBLE}
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)  # what a spoilt file raises when it is read
 _BOXES = """
     SELECT id, minx, maxx, miny, maxy FROM rtree_features_geom
@@ -191,7 +194,6 @@ class Pack:
                 fid, blob, kind, ident, name, confidence, attributes = row
                 if confidence == STRUCK:
                     continue
-                where = f"{self.path}: feature {fid}"
                 try:
                     if is_wide[fid] or isinstance(blob, int):
                         near = self._large.near(fid, lat_deg, lon_deg, radius_m, most_corners)
@@ -200,11 +202,11 @@ class Pack:
                     elif isinstance(blob, bytes):
                         near = decode(blob)
                     else:
-                        raise ZoneError(where, "has no geometry.", REBUILD)
-                    told = attributes_of(attributes)
+                        raise ValueError("has no geometry")
+                    found.append(_feature(near, kind, ident, name, confidence, attributes))
                 except ValueError as error:
+                    where = f"{self.path}: feature {fid}"
                     raise ZoneError(where, f"{error}.", REBUILD) from error
-                found.append(_feature(where, near, kind, ident, name, confidence, told))
         except _BROKEN as error:
             raise ZoneError(str(self.path), f"can't be read on ({error}).", REBUILD) from error
         return found
@@ -271,19 +273,24 @@ class Pack:
 
 
 def _feature(
-    where: str,
     near: tuple[Shape, Parts],
     kind: object,
     ident: object,
     name: object,
     confidence: object,
-    told: dict[str, str],
+    attributes: object,
 ) -> Feature:
+    """Raises ValueError that says what is wrong. What thousands of houses have alike is there once:
+    two maps of a town are held, and a unit has little memory."""
     if not isinstance(kind, str) or not isinstance(ident, str):
-        raise ZoneError(where, "has no kind and id in words.", REBUILD)
-    if confidence == POSSIBLE:
-        told["confidence"] = POSSIBLE
-    return Feature(kind, ident, name if isinstance(name, str) else "", *near, told)
+        raise ValueError("has no kind and id in words")
+    if attributes is None:
+        told = _POSSIBLE_ALONE if confidence == POSSIBLE else _NOTHING
+    else:
+        told = attributes_of(attributes)
+        if confidence == POSSIBLE:
+            told["confidence"] = POSSIBLE
+    return Feature(sys.intern(kind), ident, name if isinstance(name, str) else "", *near, told)
 
 
 def age_days(dated: str, today: date) -> int | None:

@@ -105,6 +105,7 @@ class SurroundingsSource:
         try:
             for path in self._paths[len(packs) :]:
                 packs.append(Pack(path))
+            self._past = None  # by now nothing is judged by it; two maps are enough to hold
             value = on_grain(surroundings(packs, *place, at_most=ENOUGH))
             # Held on to, so that the old map is taken apart here and not where it is judged.
             self._past = self._ready
