@@ -16,6 +16,7 @@ from firmware.journal import folder, ledger, proof, reader, seal, stored
 from firmware.journal.record import Close, Finished, Start
 from firmware.journal.seal import Key
 from firmware.journal.stored import Identity
+from firmware.readings import Channel, Light, Reading, Surroundings
 from host_tools.cli import app
 
 SAMPLES = Path(__file__).parent / "data" / "journal"
@@ -59,6 +60,23 @@ def test_a_past_journal_reads_to_its_last_record(name: str) -> None:
         found = proof.check_segment(place.name, raw).seal
         assert found is not None
         assert (found.digest, found.count) == (expected["digest"], expected["seals"])
+
+
+def test_the_sample_of_revision_1_gives_each_reading_that_was_put_in() -> None:
+    place = folder.segments(SAMPLES / "again" / "journal")[0]
+    start, *given, _ = [one for _, one in reader.read(place.path)]
+    assert isinstance(start, Start)
+    assert (start.format, start.revision) == (1, 1)
+    readings = [one for one in given if isinstance(one, Reading)]
+    lights = [one for one in readings if one.channel is Channel.LIGHT_HEAD]
+    assert [one.value for one in lights] == [Light(851.0, 180.0)] * 4 + [Light(3.33, 3.2)] * 2
+    assert [one.mono_s for one in lights] == [99.95, 100.952, 101.954, 102.95, 103.952, 104.954]
+    sights = [one.value for one in readings if isinstance(one.value, Surroundings)]
+    assert [[int(one.id[4:]) for one in sight.features] for sight in sights] == [
+        list(range(8)), list(range(2, 10)), list(range(4, 12)),
+    ]  # fmt: skip
+    west = -90.1 + 4 / 2e3
+    assert sights[2].features[0].parts[0][1] == (round(west + 1.234e-4, 7), 45.0)
 
 
 def _key(digits: str) -> Key:

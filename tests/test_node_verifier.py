@@ -210,7 +210,7 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["first", "stored"])
+@pytest.mark.parametrize("name", ["first", "stored", "again"])
 def test_the_journals_of_past_versions_are_what_they_prove(name: str) -> None:
     told = json.loads((SAMPLES / "expected.json").read_text())[name]
     rows = {one["name"]: one["verdict"] for one in told["segments"]}
