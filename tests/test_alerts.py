@@ -497,3 +497,17 @@ def test_what_has_no_light_asks_for_no_answer_and_hides_nothing_that_was_answere
     assert alerts.standing()[0].name == "over-speed"
     assert alerts.cues(1.0, is_watching=True).light is LightCue.RED
     assert not alerts.is_loud
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        ("no zone data here", "NO ZONE DATA\nHERE"),
+        ("place and speed not known (no fix)", "ZONES NOT\nWATCHED"),
+    ],
+)
+def test_the_glass_says_where_no_map_has_the_place(why: str, words: str) -> None:
+    alerts = Alerts()
+    blind = Finding("350.10(1)(g)", Verdict.UNKNOWN, why, topic="zone")
+    alerts.follow({blind.clause: blind}, 0.0)
+    assert [one.words for one in alerts.standing()] == [words]

@@ -125,6 +125,7 @@ def test_the_words_of_each_alert_can_be_read(row: object, state: State) -> None:
         thing="DWELLING",
         away="1700 FT",
         what="HEAD LAMP\nHAS NO SUPPLY",
+        unmapped="NO ZONE DATA\nHERE",
     )  # type: ignore[attr-defined]  # a Row
     picture = draw(alert(words), state)
     for line in words.split("\n"):

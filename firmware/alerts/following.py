@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from firmware.alerts.table import TABLE, THINGS, Row
 from firmware.findings import Alert, Cues, Finding, HapticCue, LightCue, ToneCue, Verdict
+from firmware.maps.zones import NO_ZONE_DATA
 
 LADDER = ((1.3, 3.0), (1.2, 4.0), (1.1, 5.0), (1.0, 6.0))
 """(over this share of the limit, so many seconds until the sound): highest step first."""
@@ -21,6 +22,9 @@ _DELAYS_S = dict(LADDER)
 
 LINE = 16
 """Letters on a line of the glass."""
+
+UNMAPPED, UNWATCHED = "NO ZONE DATA\nHERE", "ZONES NOT\nWATCHED"
+"""What the glass says where no map has the place, and where zones are not watched otherwise."""
 
 SOUND_S = 5.0
 CHIRP_S = 0.3
@@ -79,6 +83,7 @@ class Standing:
             thing=thing,
             away=_away(finding, thing),
             what=_on_the_glass(finding.why),
+            unmapped=UNMAPPED if finding.why == NO_ZONE_DATA else UNWATCHED,
         )
         return Alert(
             self.row.name,

@@ -18,8 +18,9 @@ class Row:
     It is raised once its verdict has stood for `raise_s`, and cleared once it has not stood for
     `clear_s`: a speed that wavers about the limit is one exceedance. `words` may use the finding's
     {value}, {limit}, {at} (the limit as the glass says it, with a unit where it is not mph), its
-    {thing}, {away}: how far the edge is that lies ahead, and {what}: its
-    reason up to the colon, as a lamp says it ("head lamp out: ..."). At most two lines of 16 letters.
+    {thing}, {away}: how far the edge is that lies ahead, {what}: its reason up to the colon, as a
+    lamp says it ("head lamp out: ..."), and {unmapped}: that no map has the place, or that zones are
+    not watched for another reason. At most two lines of 16 letters.
     """
 
     name: str
@@ -68,7 +69,7 @@ TABLE = (
     Row("road-speed-not-watched", "road-speed", BLIND, "ROAD LIMIT\nNOT WATCHED",                _DARK,  _STILL,  _QUIET,  43),
     Row("road-not-watched",       "road",       BLIND, "ROADS NOT\nWATCHED",                     _DARK,  _STILL,  _QUIET,  42),
     Row("crossing-not-watched",   "crossing",   BLIND, "CROSSINGS NOT\nWATCHED",                 _DARK,  _STILL,  _QUIET,  41),
-    Row("zone-not-watched",       "zone",       BLIND, "ZONES NOT\nWATCHED",                     _DARK,  _STILL,  _QUIET,  40),
+    Row("zone-not-watched",       "zone",       BLIND, "{unmapped}",                             _DARK,  _STILL,  _QUIET,  40),
     Row("head-lamp-not-watched",  "head-lamp",  BLIND, "HEAD LAMP\nNOT WATCHED",                 _AMBER, _STILL,  _QUIET,  39),
     Row("tail-lamp-not-watched",  "tail-lamp",  BLIND, "TAIL LAMP\nNOT WATCHED",                 _AMBER, _STILL,  _QUIET,  38),
     Row("journal-not-kept",       "journal",    BLIND, "JOURNAL NOT\nKEPT",                      _AMBER, _STILL,  _QUIET,  35),

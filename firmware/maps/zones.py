@@ -22,6 +22,9 @@ _CALM_M = 15.0  # less ground than this is ridden over before it has paid
 
 COVERAGE = "coverage"
 
+NO_ZONE_DATA = "no zone data here"
+"""Why a zone is not watched where no pack says that it knows the things that count there."""
+
 
 @quick
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from firmware.law.packs import Clause
 from firmware.law.places import Signs
 from firmware.maps.calm import Calm, everywhere
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Nearby
+from firmware.maps.zones import NO_ZONE_DATA, Nearby
 from firmware.quick import quick
 from firmware.readings import Channel, Feature, Fix, Missing, Why
 from firmware.rules.base import (
@@ -301,7 +301,7 @@ class StopSign:
         here = (fix.lat_deg, fix.lon_deg)
         kinds = (*clause.signs.stop, *clause.signs.give_way)
         if not chart.is_covered(*here, kinds):
-            return cannot_tell(clause, "no zone data here", BLIND, uncharted(chart, kinds))
+            return cannot_tell(clause, NO_ZONE_DATA, BLIND, uncharted(chart, kinds))
         if not chart.reaches(*here, NEEDED_M):
             return cannot_tell(clause, "what is near here is still being looked up", BLIND)
         return does_not_apply(clause, "no sign ahead", TOPIC)

@@ -19,7 +19,7 @@ from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
 from firmware.law.places import Entry, Season
 from firmware.maps.calm import Calm, everywhere
-from firmware.maps.zones import Near, Nearby
+from firmware.maps.zones import NO_ZONE_DATA, Near, Nearby
 from firmware.readings import Channel, Engine, Feature, Fix, Missing, Why
 from firmware.rules.base import (
     NEVER,
@@ -241,7 +241,7 @@ class ZoneEntry:
         assert not isinstance(now.nearby, Missing)
         kinds = clause.entry.kinds
         if not now.nearby.is_covered(*here, kinds):
-            return cannot_tell(clause, "no zone data here", BLIND, uncharted(now.nearby, kinds))
+            return cannot_tell(clause, NO_ZONE_DATA, BLIND, uncharted(now.nearby, kinds))
         if not now.nearby.reaches(*here, NEEDED_M):
             return cannot_tell(clause, "what is near here is still being looked up", BLIND)
         return does_not_apply(clause, f"in no {' or '.join(clause.entry.kinds)}", TOPIC)

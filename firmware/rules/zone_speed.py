@@ -19,7 +19,7 @@ from firmware.law.packs import Clause
 from firmware.maps.ahead import Edge, Way, first_edge
 from firmware.maps.calm import ANYWHERE, Calm, everywhere
 from firmware.maps.plane import Plane
-from firmware.maps.zones import Near, Nearby
+from firmware.maps.zones import NO_ZONE_DATA, Near, Nearby
 from firmware.readings import Channel, Fix, Missing, Why
 from firmware.rules.base import (
     LOOK_BACK_S,
@@ -350,7 +350,7 @@ class ZoneSpeed:
         if isinstance(now.nearby, Missing):
             return self._not_charted(now.nearby, clause)
         if not now.nearby.is_covered(*here):
-            return cannot_tell(clause, "no zone data here", TOPIC)
+            return cannot_tell(clause, NO_ZONE_DATA, TOPIC)
         if not now.nearby.reaches(*here, NEEDED_M):
             return cannot_tell(clause, "what is near here is still being looked up", TOPIC)
         return None
