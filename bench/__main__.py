@@ -19,9 +19,11 @@ from bench import (
     page,
     receivers,
     replay,
+    sizes,
     startup,
     step,
     town,
+    verifying,
     zones,
 )
 from bench.report import Figures, Table, load, machine
@@ -45,7 +47,8 @@ SUBJECTS: dict[str, Measure] = {
     "parsing": receivers.measure_cost,
     "download": download.measure,
     "journal": journal.measure,
-    "verify": journal.measure_verify,
+    "verify": verifying.measure,
+    "sizes": sizes.measure,
     "page": page.measure,
     "zones": zones.measure,
 }

@@ -1,39 +1,29 @@
-"""The journal: what an event costs until it is safe, beside plain files, and what a ride takes."""
+"""The journal: what an event costs until it is safe, beside plain files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from bench import sentences
 from bench.report import Column, Figures, Table
-from bench.step import prepared, tracker
 from firmware.clock import Clock
 from firmware.findings import Event, Verdict
-from firmware.journal import folder, stored
 from firmware.journal.folder import Storage
-from firmware.journal.keeper import Keeper
-from firmware.journal.record import Record, Start
-from firmware.journal.seal import Key
+from firmware.journal.record import Start
 from firmware.journal.writer import Journal
-from firmware.readings import Fix
-from host_tools.journals.paths import find
-from host_tools.journals.verifying import verify
 
 EVENTS = 500
 BATCH = 10
 """Records of one commit, as a unit has at 10 Hz."""
 
-HOURS = 10.0
 START = Start("sled-7", "0.1.0")
 CLOSE_S = 60.0
 SECTOR = 512
@@ -49,11 +39,6 @@ KEPT_NOTE = (
     "/proc/diskstats says was written to that disk meanwhile, by whomever. The journal is sealed "
     "(SHA-256 and Ed25519) in each commit, checked by CRC and indexed."
 )
-VERIFY_NOTE = (
-    "The law is Wisconsin's, with every part fitted: each fix is judged, and each change of a "
-    "finding is a record. Bare SHA-256 reads the same sealed files and digests them."
-)
-
 KEPT_COLUMNS = (
     Column("what", "what"),
     Column("ms", "ms a commit", ".2f"),
@@ -62,14 +47,6 @@ KEPT_COLUMNS = (
     Column("syncs", "syncs a commit", ".2f"),
     Column("bytes", "bytes a record", ",.0f"),
     Column("device", "device bytes a record", ",.0f"),
-)
-VERIFY_COLUMNS = (
-    Column("what", "what"),
-    Column("records", "records", ",.0f"),
-    Column("mb", "MB", ",.1f"),
-    Column("mb_hour", "MB an hour", ",.2f"),
-    Column("s", "s", ".2f"),
-    Column("ratio", "of SHA-256", ".1f"),
 )
 
 
@@ -200,11 +177,11 @@ class _Spent:
 
     def commit(self, numbers: range, where: Path) -> None:
         """One commit, which is over when all its records are safe."""
-        syncs, octets, device = self.keeper.syncs, self.keeper.bytes, _device_bytes(where)
+        syncs, octets, device = self.keeper.syncs, self.keeper.bytes, device_bytes(where)
         begin_s = time.perf_counter()
         self.keeper.commit(numbers)
         self.seconds.append(time.perf_counter() - begin_s)
-        after = _device_bytes(where)
+        after = device_bytes(where)
         self.device += 0 if device is None or after is None else after - device
         self.syncs += self.keeper.syncs - syncs
         self.bytes += self.keeper.bytes - octets
@@ -253,7 +230,7 @@ def _object(number: int) -> str:
     )  # fmt: skip
 
 
-def _device_bytes(where: Path) -> int | None:
+def device_bytes(where: Path) -> int | None:
     """What was written to the disk of a folder since the start; None where nobody says."""
     device = os.stat(where).st_dev
     wanted = [str(os.major(device)), str(os.minor(device))]
@@ -263,80 +240,3 @@ def _device_bytes(where: Path) -> int | None:
         return None
     fields = next((one for one in map(str.split, lines) if one[:2] == wanted), None)
     return None if fields is None else int(fields[9]) * SECTOR
-
-
-def measure_verify(share: float, say: Callable[[str], None]) -> Table:
-    """Ten hours at 10 Hz: how long they are, and how long `verify` takes."""
-    table = Table(
-        "verify", "A ride of ten hours at 10 Hz, judged", VERIFY_COLUMNS, note=VERIFY_NOTE
-    )
-    hours = HOURS * share
-    with tempfile.TemporaryDirectory() as where:
-        path = Path(where) / "journal"
-        say("verify: writing the ride")
-        _ride(path, hours)
-        rows = [_verified("as sealed", path, hours, say)]
-        say("verify: storing it")
-        _store(path)
-        rows.append(_verified("stored", path, hours, say))
-    table.rows += rows
-    return table
-
-
-def _ride(path: Path, hours: float) -> None:
-    journal = Journal(path, START, Clock(), is_patient=True)
-    journal.open()
-    at_s = 0.0
-    for at_s, record, utc in _judged(hours * 3600.0):
-        journal.put(record, at_s, utc, urgent=isinstance(record, Event))
-    assert journal.close(at_s, timeout_s=CLOSE_S)
-
-
-def _judged(duration_s: float) -> Iterator[tuple[float, Record, object]]:
-    track, core = tracker(), None
-    for at_s, epoch in sentences.riding(duration_s, 10.0):
-        for reading in track.feed(b"".join(epoch), at_s):
-            fix = reading.value
-            if core is None and isinstance(fix, Fix):
-                core = prepared(reading)
-            if core is None:
-                continue
-            outcome = core.step(reading, at_s)
-            utc = fix.utc if isinstance(fix, Fix) else None
-            yield at_s, reading, utc
-            for judged_s, record in (
-                *outcome.findings, *outcome.alerts, *outcome.events, *outcome.notes
-            ):  # fmt: skip
-                yield judged_s, record, None
-
-
-def _store(path: Path) -> None:
-    """Stores each closed segment, as the unit does beside the ride."""
-    keeper = Keeper(path, START.unit)
-    keeper.begin(Key.load(path.with_name("journal.key")))
-    assert keeper.wait(3600.0)
-    assert keeper.stop(CLOSE_S)
-    assert not keeper.trouble, keeper.trouble
-
-
-def _verified(what: str, path: Path, hours: float, say: Callable[[str], None]) -> Figures:
-    say(f"verify: {what}")
-    files = [place.path for place in folder.segments(path)]
-    size = sum(file.stat().st_size for file in files)
-    begin_s = time.process_time()
-    for file in files:
-        hashlib.sha256(stored.read(file)).digest()
-    bare_s = time.process_time() - begin_s
-    begin_s = time.process_time()
-    (source,) = find([path])
-    report = verify(source).report
-    took_s = time.process_time() - begin_s
-    assert report.verdict == "whole", report.reasons
-    return {
-        "what": what,
-        "records": sum(one.records for one in report.segments),
-        "mb": size / 1e6,
-        "mb_hour": size / 1e6 / hours,
-        "s": took_s,
-        "ratio": took_s / bare_s,
-    }
