@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -166,6 +167,26 @@ def test_damage_that_no_power_cut_explains_is_kept_beside_the_finished_file(
     written(tmp_path / "journal", 12)
     assert place.path.with_suffix(".torn").read_bytes() == content[damaged:]
     assert proof.check_segment("s", place.path.read_bytes()).verdict is proof.Verdict.POWER_CUT
+
+
+def test_a_file_of_a_size_that_no_segment_has_is_finished_in_bounded_memory(
+    tmp_path: Path,
+) -> None:
+    """As a broken file system shows one: a hundred gigabytes, of which nothing is on the card."""
+    put = torn(tmp_path / "journal", 60)
+    (place,) = folder.segments(tmp_path / "journal")
+    kept = place.path.stat().st_size
+    os.truncate(place.path, 100 << 30)
+    written(tmp_path / "journal", 12)
+    assert kept < place.path.stat().st_size < kept + 100_000
+    (report, _) = succession.check(tmp_path / "journal").segments
+    assert report.verdict is proof.Verdict.POWER_CUT
+    got = [*reader.read(place.path)]
+    assert [one for one in got if one in put] == put
+    last = next(one for _, one in got if isinstance(one, Finished))
+    assert last.dropped == (100 << 30) - kept
+    unseen = (100 << 30) - (64 << 20)
+    assert last.note.endswith(f"; {unseen} bytes beyond 67108864 were not looked at")
 
 
 def test_a_foreign_file_in_a_segments_place_is_kept_beside_it(tmp_path: Path) -> None:

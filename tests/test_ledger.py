@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,6 +187,21 @@ def test_a_line_of_the_old_key_after_the_new_one_is_told(tmp_path: Path, key: Ke
     found = ledger.check(path.read_bytes())
     assert found.fault is not None
     assert found.fault.what.startswith("a line was signed with another key, ")
+
+
+def test_a_ledger_without_an_end_is_put_aside_unread(tmp_path: Path) -> None:
+    """As a broken file system shows one: a hundred gigabytes, of which nothing is on the card."""
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"{")
+    os.truncate(path, 100 << 30)
+    assert ledger.newest_key(path) == ""
+    with pytest.raises(OSError, match="is longer than any ledger"):
+        ledger.read(path)
+    own = Writer(path, "sled-7", Storage())
+    own.open()
+    own.close()
+    assert path.stat().st_size == 0
+    assert path.with_name("ledger.jsonl.1.bad").stat().st_size == 100 << 30
 
 
 def test_a_ledger_with_a_fault_is_put_aside_not_lost(

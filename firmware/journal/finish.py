@@ -20,12 +20,15 @@ from firmware.journal.folder import Place, Storage
 from firmware.journal.seal import Chain, Key
 from firmware.journal.segment import FOOTER_BYTES, MAGIC, TOPIC_IDS, Message
 
+MOST_BYTES = 64 << 20
+"""No segment is half as long; more than this a unit with little memory must not read at once."""
+
 
 def has_good_ending(path: Path) -> bool:
     """Whether the file's footer and the index before it are whole; reads only those."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        if size < len(MAGIC) + FOOTER_BYTES:
+        if not len(MAGIC) + FOOTER_BYTES <= size <= MOST_BYTES:
             return False
         file.seek(size - FOOTER_BYTES)
         footer = file.read(FOOTER_BYTES)
@@ -113,11 +116,12 @@ def finish(
     """Finishes a torn segment and says in a sentence what was kept; an OSError passes through.
 
     `previous` serves only where not even the segment's first seal is whole.
-    Doing it again after a cut in the middle of it gives a file that is finished once more.
+    Doing it again after a cut in the middle of it gives a file that is finished once more. Of a
+    file that is longer than any segment only the beginning is looked at.
     """
-    torn = content = place.path.read_bytes()
-    found = segment.scan(content)
-    why, begin = found.why, found.end
+    torn, size = _beginning(place.path)
+    content, found = torn, segment.scan(torn)
+    why, begin = found.why + _unseen(torn, size), found.end
     if found.unindexed is not None:  # its index follows from it
         content = torn[: found.end] + found.unindexed.framed
         found = segment.scan(content)
@@ -141,12 +145,12 @@ def finish(
             dropped = torn[kept:]
             note = record.Finished(
                 kept=kept,
-                dropped=len(dropped),
+                dropped=size - kept,
                 unsealed=kept - sealed,
                 records=records,
                 by_boot=by_boot,
                 note=why,
-                dropped_sha256=hashlib.sha256(dropped).hexdigest() if dropped else "",
+                dropped_sha256=hashlib.sha256(dropped).hexdigest() if size > kept else "",
             )
             log_ns = found.ending.end_ns
             text = record.encode(note, at_s)
@@ -179,7 +183,18 @@ def finish(
     finally:
         os.close(descriptor)
     what = "was closed but lacked its ending" if is_closed else f"was torn ({why})"
-    return f"{place.name} {what}: {records} records kept, {max(0, len(torn) - kept)} bytes cut"
+    return f"{place.name} {what}: {records} records kept, {max(0, size - kept)} bytes cut"
+
+
+def _beginning(path: Path) -> tuple[bytes, int]:
+    """As much of a file as is looked at, and how long all of it is."""
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES), os.fstat(file.fileno()).st_size
+
+
+def _unseen(torn: bytes, size: int) -> str:
+    more = size - len(torn)
+    return f"; {more} bytes beyond {len(torn)} were not looked at" if more > 0 else ""
 
 
 def _chain(seals: Sequence[seal.Seal], unit: str, place: Place, previous: str) -> Chain:

@@ -8,6 +8,7 @@ docs/journal.md says it so that a stranger can write a verifier.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -23,6 +24,8 @@ from firmware.journal.seal import Key, fingerprint, is_signature
 DOMAIN = b"sledwarden ledger 1\n"
 FORMAT = 1
 MOST_LINE_BYTES = 4096
+MOST_BYTES = 64 << 20
+"""Seven years without a pause; more than this a unit with little memory must not read at once."""
 
 _SIGNED = re.compile(rb'(\{.*,"signature":")([0-9a-f]{128})("\})')
 
@@ -203,16 +206,25 @@ class Ledger:
 def read(path: Path, public_key: str = "") -> Ledger:
     """The ledger of a file, an empty one where there is none; raises OSError."""
     try:
-        return check(path.read_bytes(), public_key)
+        return check(_content(path), public_key)
     except FileNotFoundError:
         return Ledger()
+
+
+def _content(path: Path) -> bytes:
+    """A ledger's bytes; raises OSError, EFBIG for a file that is longer than any ledger."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(errno.EFBIG, "is longer than any ledger", str(path))
+    return content
 
 
 def digest_of(path: Path, boot: int, number: int) -> str:
     """The digest of the last seal of a stored segment by its newest line, which is not checked:
     only who goes on from it asks. Empty where no line tells of it; raises OSError."""
     try:
-        content = path.read_bytes()
+        content = _content(path)
     except FileNotFoundError:
         return ""
     for octets in reversed(content.split(b"\n")):
@@ -225,7 +237,7 @@ def digest_of(path: Path, boot: int, number: int) -> str:
 def newest_key(path: Path) -> str:
     """The key in the newest line, which is not checked; empty where there is none."""
     try:
-        content = path.read_bytes()
+        content = _content(path)
     except OSError:
         return ""
     lines = (parse(octets) for octets in reversed(content.split(b"\n")))
@@ -303,10 +315,16 @@ class Writer:
     def open(self) -> None:
         """Reads what is there. Raises OSError.
 
-        A ledger with a fault is left as it is, beside the new one, for whoever verifies.
+        A ledger with a fault, or without an end, is left as it is, beside the new one, for whoever
+        verifies.
         """
         self.close()
-        self.known = read(self.path)
+        try:
+            self.known = read(self.path)
+        except OSError as fault:
+            if fault.errno != errno.EFBIG:
+                raise
+            self._put_aside()
         if self.known.fault is not None:
             self._put_aside()
         new = not self.path.exists()
