@@ -85,6 +85,7 @@ class Fix:
     derived: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Receiver:
     """How the GPS receiver is doing; absent figures were not sent.

@@ -109,6 +109,10 @@ class _Draft:
 
         One receiver stamps GLL with the next second, another RMC with the place of the last.
         """
+        if len(self.places) == 1:  # as where RMC comes first
+            only = self.places[0]
+            if only.lat_deg is not None and only.lon_deg is not None:
+                return only.lat_deg, only.lon_deg, only.decimals
         places = [
             (one.lat_deg, one.lon_deg, one.decimals, one.kind != "GLL")
             for one in self.places
@@ -127,15 +131,16 @@ class _Draft:
 
     def take(self, sentence: Sentence) -> None:
         """Adds a sentence that tells of a place, or of there being none."""
-        self.kinds.add(sentence.talker + sentence.kind)
+        kind = sentence.kind
+        self.kinds.add(sentence.talker + kind)
         self.sentence = sentence.number
         self.is_simulated |= sentence.is_simulated
-        if sentence.kind == "RMC":
+        if kind == "RMC":
             self.rmc_valid = sentence.is_valid or self.rmc_valid is True
         if not sentence.is_valid:
             return
         self.places.append(sentence)
-        if sentence.kind == "RMC":
+        if kind == "RMC":
             if sentence.speed_mps is not None:
                 self.speed_mps, self.track_deg = sentence.speed_mps, sentence.track_deg
             if sentence.date is not None:
@@ -225,26 +230,27 @@ class Assembler:
                 oldest = self._open.pop(0)
                 if self._gives_complete and oldest.has_fix:
                     closed.append(self._epoch(oldest))
+        kind = sentence.kind
         if self._only_counts:
             draft.kinds.add(sentence.talker + sentence.kind)
             return closed
         was_placed, had_rmc = bool(draft.places), draft.rmc_valid is True
         draft.take(sentence)
-        if sentence.kind == "RMC":
+        if kind == "RMC":
             self._rmc_until = self.opened + 3
             if sentence.date is not None and sentence.time_s is not None:
                 self._dated = (sentence.date, sentence.time_s)
         if sentence.is_simulated:
             self._simulated_until = self.opened + 3
-        elif sentence.kind == "GGA":
+        elif kind == "GGA":
             self._simulated_until = 0
         if draft is self._open[-1]:
             if not sentence.is_valid or self.opened < self._simulated_until:
                 # GGA, GNS and GLL speak of a lost fix only where there is no RMC to do so, and of
                 # two talkers' RMC one that has a fix is enough.
-                is_rmc = sentence.kind == "RMC" and not had_rmc
+                is_rmc = kind == "RMC" and not had_rmc
                 self.is_void = is_rmc or self.opened >= self._rmc_until
-            elif draft.has_fix and (not was_placed or (sentence.kind == "RMC" and not had_rmc)):
+            elif draft.has_fix and (not was_placed or (kind == "RMC" and not had_rmc)):
                 self.early = self._epoch(draft)
         return closed
 
@@ -295,7 +301,7 @@ class Assembler:
             lon_deg,
             decimals,
             draft.time_s,
-            self._date(draft),
+            draft.day or self._date(draft),
             speed_mps,
             track_deg,
             3 if mode == 3 else 2,

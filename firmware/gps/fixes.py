@@ -27,10 +27,15 @@ __all__ = ["EpochReport", "FixSettings", "FixTracker", "paced"]
 QUALIFYING = frozenset({"GGA", "GNS", "GSA", "GST"})
 """The sentences that say how good a fix is."""
 
+# Names of our own, because Python 3.11 takes twenty times as long to find a member of an enum.
+_FIX, _RECEIVER = Channel.FIX, Channel.RECEIVER
+_HELD, _CONFIRMED = Passage.HELD, Passage.CONFIRMED
+
 RESTART_EPOCHS = 5
 DOP_AGE_S = 10.0  # satellites rise and set in minutes; a GSA may come every fifth epoch
 STANDS_STILL_S = 2.5
 MEASURED_PERIODS = 2.5  # one lost epoch is no reason to derive what the next sentence measures
+LATE_S = 0.5
 NO_SENTENCE_S = 2.0
 NO_SENTENCE_BYTES = 200
 
@@ -179,6 +184,7 @@ class _Reporter:
 class FixTracker:
     """Turns a receiver's bytes into readings of `Channel.FIX` and `Channel.RECEIVER`.
 
+    `fresh_s` is for how long a fix may be judged: the larger of 2 s and two periods, and 0.5 s.
     A speed is given at the sentence that carries it; `on_epoch` gets each completed epoch later,
     before the gates (call `finish` at the end of a recording for the last ones).
     """
@@ -202,6 +208,7 @@ class FixTracker:
         self._path = Path()
         self._rest = Rest(settings)
         self._outliers = OutlierGate(settings)
+        self._speed_error_mps = mps(settings.speed_error_mph)
         self._now_s = 0.0  # the timeline: seconds of the sentences' own times since the first
         self._time_s: float | None = None
         self._came_s: float | None = None
@@ -210,6 +217,7 @@ class FixTracker:
         self._accepted_s: float | None = None
         self._periods_s: deque[float] = deque(maxlen=5)
         self._period_s: float | None = None
+        self.fresh_s = 2.0 + LATE_S
         self._measured_s: float | None = None
         self._measured_period_s = 1.2  # before two are known: 3 s
         self._void_epoch = -1
@@ -230,13 +238,13 @@ class FixTracker:
             closed = assembler.add(sentence)
             if closed:
                 self._report(closed)
-            epoch = assembler.early
             if not assembler.is_void and sentence.kind in QUALIFYING:
                 self._hear_quality(sentence)
+            epoch = assembler.early
             if epoch is not None:
                 fix = self._judge(epoch, at_s)
                 if fix is not None:
-                    readings.append(self._reading(Channel.FIX, fix, at_s, self.fresh_s))
+                    readings.append(self._reading(_FIX, fix, at_s, self.fresh_s))
             elif assembler.is_void and self._void_epoch != assembler.opened:
                 if self._void_epoch != assembler.opened - 1 and self._accepted_s is not None:
                     self._dropouts += 1  # the first one after a fix
@@ -277,11 +285,6 @@ class FixTracker:
     def finish(self) -> None:
         """Gives the epochs that are still open to `on_epoch`: no more bytes will come."""
         self._report(self._assembler.finish())
-
-    @property
-    def fresh_s(self) -> float:
-        """For how long a fix may be judged: the larger of 2 s and two periods, and 0.5 s."""
-        return max(2.0, 2.0 * (self._period_s or 1.0)) + 0.5
 
     def _report(self, epochs: list[Epoch]) -> None:
         if self._reporter is not None and self._on_epoch is not None:
@@ -326,7 +329,7 @@ class FixTracker:
             self._dropouts,
             self.setup,
         )
-        readings.append(self._reading(Channel.RECEIVER, receiver, at_s))
+        readings.append(self._reading(_RECEIVER, receiver, at_s))
 
     def _judge(self, epoch: Epoch, at_s: float) -> Fix | None:
         """The gates, in their order; none where one of them holds the epoch back."""
@@ -336,7 +339,7 @@ class FixTracker:
         settings = self.settings
         self._errors.hear(epoch.hdop, epoch.gst_m, now_s)
         error_m = self._errors.at(now_s)
-        speed_mps, error_mps = epoch.speed_mps, mps(settings.speed_error_mph)
+        speed_mps, error_mps = epoch.speed_mps, self._speed_error_mps
         if speed_mps is not None:
             self._measure(now_s)
         else:
@@ -363,9 +366,9 @@ class FixTracker:
             is_derived,
         )
         passage = self._outliers.judge(motion)
-        if passage is Passage.HELD:
+        if passage is _HELD:
             return None
-        if passage is Passage.CONFIRMED:
+        if passage is _CONFIRMED:
             self._path.clear()
             self._event = "a jump of speed or place was confirmed: the new one is taken"
         else:
@@ -433,6 +436,7 @@ class FixTracker:
         self._path.clear()
         self._periods_s.clear()
         self._period_s = None
+        self.fresh_s = 2.0 + LATE_S
 
     def _count_period(self, now_s: float) -> None:
         """Takes the gap since the last fix; one of two periods and a half is a drop-out."""
@@ -441,6 +445,7 @@ class FixTracker:
         if self._accepted_s is not None and 0.0 < now_s - self._accepted_s <= 10.0:
             self._periods_s.append(now_s - self._accepted_s)
             self._period_s = median(self._periods_s)
+            self.fresh_s = max(2.0, 2.0 * self._period_s) + LATE_S
 
     def _measure(self, now_s: float) -> None:
         if self._measured_s is not None and 0.0 < now_s - self._measured_s <= 5.0:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import date
 from enum import StrEnum
 from functools import lru_cache
+from string import hexdigits
 from typing import NamedTuple
 
 import pynmea2
@@ -160,32 +161,60 @@ _NO_FIX_MODES = frozenset("NSM")
 _NO_FIELDS = [""] * 8
 
 
+def _places(kind: str, *names: str) -> tuple[int, ...]:
+    """At which places the fields of a sentence stand, by pynmea2's names for them.
+
+    That is all that is asked of pynmea2, once: to have it make a message of each sentence would be
+    a fourth of what a sentence costs.
+    """
+    known = pynmea2.TalkerSentence.sentence_types[kind].name_to_idx
+    return tuple(known[name] for name in names)
+
+
+def _position_in(kind: str) -> slice:
+    """At which places the four fields of a position stand, which follow one another."""
+    first, last = _places(kind, "lat", "lon_dir")
+    return slice(first, last + 1)
+
+
 def _at(fields: list[str], place: int) -> str:
     return fields[place] if place < len(fields) else ""
 
 
+_RMC_TIME, _RMC_STATUS, _RMC_SPEED, _RMC_TRACK, _RMC_DATE, _RMC_MODE = _places(
+    *("RMC", "timestamp", "status", "spd_over_grnd", "true_course", "datestamp", "mode_indicator")
+)
+_RMC_POSITION = _position_in("RMC")
+
+
 def _rmc(talker: str, number: int, fields: list[str]) -> Sentence:
-    status = _letter(fields[1])
-    mode = _letter(_at(fields, 11))
-    time_s = _time_s(fields[0])
+    status = _letter(fields[_RMC_STATUS])
+    mode = _letter(_at(fields, _RMC_MODE))
+    time_s = _time_s(fields[_RMC_TIME])
     if status != "A" or mode in _NO_FIX_MODES:
         return Sentence("RMC", talker, number, False, time_s, is_simulated=mode == "S")
-    lat_deg, lon_deg, decimals = _position(*fields[2:6])
-    speed_knots = _number(fields[6], MAX_SPEED_KNOTS)
+    lat_deg, lon_deg, decimals = _position(*fields[_RMC_POSITION])
+    speed_knots = _number(fields[_RMC_SPEED], MAX_SPEED_KNOTS)
     return Sentence(
         "RMC",
         talker,
         number,
         True,
         time_s,
-        _date(_at(fields, 8)),
+        _date(_at(fields, _RMC_DATE)),
         lat_deg,
         lon_deg,
         decimals,
         None if speed_knots is None else speed_knots * MPS_PER_KNOT,
-        _number(_at(fields, 7), 360.0),
+        _number(_at(fields, _RMC_TRACK), 360.0),
     )
 
+
+_GGA_TIME, _GGA_QUALITY, _GGA_SATELLITES, _GGA_HDOP, _GGA_ALTITUDE = _places(
+    *("GGA", "timestamp", "gps_qual", "num_sats", "horizontal_dil", "altitude")
+)
+_GGA_POSITION = _position_in("GGA")
+_GNS_TIME, _GNS_MODES = _places("GNS", "timestamp", "mode_indicator")
 
 # Quality of GGA: 0 none, 7 typed in by hand, 8 simulator (NMEA 0183 4.11).
 _NO_FIX_QUALITIES = frozenset("078")
@@ -195,8 +224,8 @@ def _with_place(
     kind: str, talker: str, number: int, time_s: float | None, fields: list[str]
 ) -> Sentence:
     """A GGA or GNS that has a fix: both say the place and how good it is in the same fields."""
-    lat_deg, lon_deg, decimals = _position(*fields[1:5])
-    satellites = _number(_at(fields, 6), 999.0)
+    lat_deg, lon_deg, decimals = _position(*fields[_GGA_POSITION])
+    satellites = _number(_at(fields, _GGA_SATELLITES), 999.0)
     return Sentence(
         kind,
         talker,
@@ -207,47 +236,59 @@ def _with_place(
         lat_deg,
         lon_deg,
         decimals,
-        mode=3 if _at(fields, 8) else 2,
-        hdop=_dop(_at(fields, 7)),
-        satellites=None if satellites is None else int(satellites),
+        None,
+        None,
+        3 if _at(fields, _GGA_ALTITUDE) else 2,
+        _dop(_at(fields, _GGA_HDOP)),
+        None if satellites is None else int(satellites),
     )
 
 
 def _gga(talker: str, number: int, fields: list[str]) -> Sentence:
-    quality = fields[5]
+    quality = fields[_GGA_QUALITY]
     if len(quality) > 1 or quality not in "0123456789":
         raise _BadFieldError(quality)
-    time_s = _time_s(fields[0])
+    time_s = _time_s(fields[_GGA_TIME])
     if not quality or quality in _NO_FIX_QUALITIES:
         return Sentence("GGA", talker, number, False, time_s, is_simulated=quality == "8")
     return _with_place("GGA", talker, number, time_s, fields)
 
 
 def _gns(talker: str, number: int, fields: list[str]) -> Sentence:
-    modes = fields[5]
+    modes = fields[_GNS_MODES]
     if modes and not (modes.isascii() and modes.isalpha()):
         raise _BadFieldError(modes)
-    time_s = _time_s(fields[0])
+    time_s = _time_s(fields[_GNS_TIME])
     if not set(modes) - _NO_FIX_MODES:
         return Sentence("GNS", talker, number, False, time_s, is_simulated="S" in modes)
     return _with_place("GNS", talker, number, time_s, fields)
 
 
+_GLL_TIME, _GLL_STATUS, _GLL_MODE = _places("GLL", "timestamp", "status", "faa_mode")
+_GLL_POSITION = _position_in("GLL")
+
+
 def _gll(talker: str, number: int, fields: list[str]) -> Sentence:
-    status = _letter(fields[5])  # anything but A is void: one receiver writes N here
-    mode = _letter(_at(fields, 6))
-    time_s = _time_s(fields[4])
+    status = _letter(fields[_GLL_STATUS])  # anything but A is void: one receiver writes N here
+    mode = _letter(_at(fields, _GLL_MODE))
+    time_s = _time_s(fields[_GLL_TIME])
     if status != "A" or mode in _NO_FIX_MODES:
         return Sentence("GLL", talker, number, False, time_s, is_simulated=mode == "S")
-    lat_deg, lon_deg, decimals = _position(*fields[0:4])
+    lat_deg, lon_deg, decimals = _position(*fields[_GLL_POSITION])
     return Sentence("GLL", talker, number, True, time_s, None, lat_deg, lon_deg, decimals)
 
 
+_VTG_TRACK, _VTG_KNOTS, _VTG_KMH_UNIT, _VTG_MODE = _places(
+    *("VTG", "true_track", "spd_over_grnd_kts", "spd_over_grnd_kmph_sym", "faa_mode")
+)
+_VTG_SPEEDS = slice(_VTG_KNOTS, _VTG_KMH_UNIT + 1)
+
+
 def _vtg(talker: str, number: int, fields: list[str]) -> Sentence:
-    mode = _letter(_at(fields, 8))
+    mode = _letter(_at(fields, _VTG_MODE))
     if mode in _NO_FIX_MODES:
         return Sentence("VTG", talker, number, True)
-    knots, knots_unit, kmh, kmh_unit = (fields + _NO_FIELDS)[4:8]
+    knots, knots_unit, kmh, kmh_unit = (fields + _NO_FIELDS)[_VTG_SPEEDS]
     speed_knots = _number(knots, MAX_SPEED_KNOTS)
     speed_kmh = _number(kmh, MAX_SPEED_KNOTS * MPS_PER_KNOT / MPS_PER_KMH)
     speed_mps: float | None = None
@@ -259,16 +300,19 @@ def _vtg(talker: str, number: int, fields: list[str]) -> Sentence:
         if kmh_unit != "K":
             raise _BadFieldError(kmh_unit)
         speed_mps = speed_kmh * MPS_PER_KMH
-    track_deg = _number(fields[0], 360.0)
+    track_deg = _number(fields[_VTG_TRACK], 360.0)
     return Sentence("VTG", talker, number, True, speed_mps=speed_mps, track_deg=track_deg)
 
 
+_GSA_MODE, _GSA_HDOP = _places("GSA", "mode_fix_type", "hdop")
+
+
 def _gsa(talker: str, number: int, fields: list[str]) -> Sentence:
-    kind = fields[1]
+    kind = fields[_GSA_MODE]
     if kind not in ("", "1", "2", "3"):
         raise _BadFieldError(kind)
     mode = int(kind) if kind in ("2", "3") else None
-    hdop = None if mode is None else _dop(_at(fields, 15))
+    hdop = None if mode is None else _dop(_at(fields, _GSA_HDOP))
     return Sentence("GSA", talker, number, True, mode=mode, hdop=hdop)
 
 
@@ -278,19 +322,27 @@ def _dop(text: str) -> float | None:
     return dop if dop is not None and 0.0 < dop < 50.0 else None
 
 
+_GST_TIME, _GST_LAT, _GST_LON = _places(
+    *("GST", "timestamp", "std_dev_latitude", "std_dev_longitude")
+)
+
+
 def _gst(talker: str, number: int, fields: list[str]) -> Sentence:
-    time_s = _time_s(fields[0])
-    lat_m = _number(_at(fields, 5), 1e6)
-    lon_m = _number(_at(fields, 6), 1e6)
+    time_s = _time_s(fields[_GST_TIME])
+    lat_m = _number(_at(fields, _GST_LAT), 1e6)
+    lon_m = _number(_at(fields, _GST_LON), 1e6)
     if lat_m is None or lon_m is None:
         return Sentence("GST", talker, number, True, time_s)
     error_m = math.hypot(lat_m, lon_m) or None  # no place is known to 0.0 m: it is no estimate
     return Sentence("GST", talker, number, True, time_s, error_m=error_m)
 
 
+_ZDA_TIME, *_ZDA_DATE = _places("ZDA", "timestamp", "day", "month", "year")
+
+
 def _zda(talker: str, number: int, fields: list[str]) -> Sentence:
-    time_s = _time_s(fields[0])
-    day, month, year = (_number(fields[place], 9999.0) for place in (1, 2, 3))
+    time_s = _time_s(fields[_ZDA_TIME])
+    day, month, year = (_number(fields[place], 9999.0) for place in _ZDA_DATE)
     if time_s is None or day is None or month is None or year is None:
         return Sentence("ZDA", talker, number, True, time_s)
     try:
@@ -310,9 +362,9 @@ _READERS: dict[str, Callable[[str, int, list[str]], Sentence]] = {
     "ZDA": _zda,
 }
 
-_TYPES = {kind: pynmea2.TalkerSentence.sentence_types[kind] for kind in _READERS}
-"""What pynmea2 makes of each type. Its own `parse` would match the grammar twice more, which the
-bytes were cut by already, and that took a third of all the time of a sentence."""
+_BY_BYTES = {kind.encode(): reader for kind, reader in _READERS.items()}
+_CHECKSUMS = {f"*{a}{b}".encode(): int(a + b, 16) for a in hexdigits for b in hexdigits}
+"""What each ending of a sentence says, in capitals or not."""
 
 _ROOM = MAX_SENTENCE_BYTES - len(b"$GPRMC,*00")
 _BODY = rb"[\x20-\x23\x25-\x29\x2b-\x7e]{0," + str(_ROOM).encode() + rb"}"
@@ -371,36 +423,38 @@ class Parser:
     def _cut(self, stream: bytes) -> Iterator[Sentence]:
         done = 0
         for match in self._sentence.finditer(stream):
-            self._begun += stream.count(b"$", done, match.start() + 1)
-            done = match.start() + 1
-            if match.end(4) < 0:
-                is_long = match.end() - match.start() >= MAX_SENTENCE_BYTES - len(b"*00")
+            begin, end = match.span()
+            self._begun += stream.count(b"$", done, begin + 1)
+            done = begin + 1
+            talker, kind, body, ending = match.groups()
+            if ending is None:
+                is_long = end - begin >= MAX_SENTENCE_BYTES - len(b"*00")
                 self.refused[Refusal.TOO_LONG if is_long else Refusal.NO_CHECKSUM] += 1
                 continue
-            sentence = self._read(match)
-            if sentence is not None:
-                self.accepted += 1
-                yield sentence
+            if checksum(stream[begin + 1 : end - 3]) != _CHECKSUMS[ending]:
+                self.refused[Refusal.BAD_CHECKSUM] += 1
+                continue
+            fields = body.decode("ascii").split(",")
+            try:
+                sentence = _BY_BYTES[kind](talker.decode(), self._begun, fields)
+            except (ValueError, IndexError, TypeError):
+                # Too few fields end in an IndexError, or a TypeError where four make a position.
+                self.refused[Refusal.BAD_FIELD] += 1
+                continue
+            self.accepted += 1
+            yield sentence
         self._begun += stream.count(b"$", done)
-
-    def _read(self, match: re.Match[bytes]) -> Sentence | None:
-        octets = match[0]
-        if checksum(octets[1:-3]) != int(octets[-2:], 16):
-            self.refused[Refusal.BAD_CHECKSUM] += 1
-            return None
-        talker, kind, body = match[1].decode(), match[2].decode(), match[3].decode("ascii")
-        try:
-            message = _TYPES[kind](talker, kind, body.split(","))
-            return _READERS[kind](message.talker, self._begun, message.data)
-        except (ValueError, IndexError, TypeError):
-            # Too few fields end in an IndexError, or a TypeError where four make a position.
-            self.refused[Refusal.BAD_FIELD] += 1
-            return None
 
 
 def checksum(octets: bytes) -> int:
     """The checksum of NMEA 0183: all bytes exclusive-or'd, by folding them as one number."""
     folded = int.from_bytes(octets, "little")
-    for bits in (1024, 512, 256, 128, 64, 32, 16, 8):
-        folded ^= folded >> bits
-    return folded & 0xFF
+    if len(octets) > 128:
+        folded ^= folded >> 1024
+    folded ^= folded >> 512
+    folded ^= folded >> 256
+    folded ^= folded >> 128
+    folded ^= folded >> 64
+    folded ^= folded >> 32
+    folded ^= folded >> 16
+    return (folded ^ folded >> 8) & 0xFF

@@ -114,16 +114,16 @@ def judge(
     last_s = 0.0
     for at_s, reading in readings:
         if core.next_due_s <= at_s:
-            yield at_s, None, list(_told(core.advance(at_s), core))
+            yield at_s, None, _told(core.advance(at_s), core)
         if reading is not None:
-            yield at_s, reading, list(_told(core.step(reading, at_s), core))
+            yield at_s, reading, _told(core.step(reading, at_s), core)
         last_s = at_s
-    yield last_s, None, list(_told(core.finish(last_s), core))
+    yield last_s, None, _told(core.finish(last_s), core)
 
 
-def _told(outcome: Outcome, core: Monitor) -> Iterator[Told]:
+def _told(outcome: Outcome, core: Monitor) -> list[Told]:
     if not (outcome.findings or outcome.alerts or outcome.events or outcome.notes):
-        return
+        return []  # as nearly always
     fix = core.fix
     lat_deg, lon_deg = (fix.lat_deg, fix.lon_deg) if isinstance(fix, Fix) else (None, None)
     records: list[tuple[float, Finding | Alert | Event | Anchor | Pull | Notice | Standing]] = [
@@ -132,8 +132,10 @@ def _told(outcome: Outcome, core: Monitor) -> Iterator[Told]:
         *outcome.events,
         *outcome.notes,
     ]
-    for at_s, record in sorted(records, key=lambda one: one[0]):
-        yield Told(at_s, record, core.timekeeper.utc(at_s), lat_deg, lon_deg)
+    return [
+        Told(at_s, record, core.timekeeper.utc(at_s), lat_deg, lon_deg)
+        for at_s, record in sorted(records, key=lambda one: one[0])
+    ]
 
 
 # The contract's keys; what has no value has no key.
