@@ -5,7 +5,8 @@ that differs from the last one judged by more than a part of its own error goes 
 does one that is missing, and so does, ahead of it, when the old word was last seen: until when a
 value holds goes by that. What says the same waits until the last one judged is a second old, and
 never so long that that one lapses; then it is judged as that word, seen again, and with it all that
-waits. What is not judged is not kept: a replay of the journal judges the very same.
+waits; each ten seconds as itself, so that what creeps is followed. What is not judged is not kept:
+a replay of the journal judges the very same.
 
 Nothing is held back that a rule could be quicker by: not a fix, not a press, not the first word of
 a sensor, not a change of a contact.
@@ -28,8 +29,12 @@ from firmware.readings import (
     Tether,
 )
 
-AGAIN_S: Final = 1.0
-"""So often what was held back is judged, all of it at one instant."""
+AGAIN_S: Final = 0.8
+"""So often what was held back is judged, all of it at one instant: with the turn that it takes it is
+within the second in which the ambient light must be seen to follow the lamp (`sky.WITHIN_S`)."""
+
+ITSELF_S: Final = 10.0
+"""At least so often the newest look is judged, and not the word that it bears out."""
 
 SPARE_S: Final = 0.4
 """So long before a word would lapse it is judged that it was seen since: more than a turn takes."""
@@ -62,9 +67,11 @@ STEADY: Final = frozenset(
 
 @dataclass(slots=True)
 class _Said:
-    """The last reading of a channel that was judged, and the newest that was held back since."""
+    """The last reading of a channel that was judged, and the newest that was held back since;
+    `looked_s` is when one was judged as it was read."""
 
     judged: Reading
+    looked_s: float
     held_back: Reading | None = None
 
     def is_ripe(self, at_s: float) -> bool:
@@ -94,15 +101,14 @@ class Steady:
             return (reading,)
         said = self._said.get(reading.channel)
         if said is None:
-            self._said[reading.channel] = _Said(reading)
+            self._said[reading.channel] = _Said(reading, reading.mono_s)
             return (reading,)
         if is_same(said.judged, reading):
-            is_told_anew = reading.channel is Channel.RECEIVER
-            said.held_back = reading if is_told_anew else _seen(said.judged, reading.mono_s)
+            said.held_back = reading
             return ()
-        before = said.held_back
-        said.judged, said.held_back = reading, None
-        return (reading,) if before is None else (before, reading)
+        before, last = said.judged, said.held_back
+        said.judged, said.looked_s, said.held_back = reading, reading.mono_s, None
+        return (reading,) if last is None else (replace(before, mono_s=last.mono_s), reading)
 
     def due(self, at_s: float) -> tuple[Reading, ...]:
         """What was held back and is to be judged now."""
@@ -115,14 +121,15 @@ class Steady:
 
     def _ripe(self, at_s: float) -> Iterator[Reading]:
         for said in self._said.values():
-            if said.is_ripe(at_s) and said.held_back is not None:
-                yield said.held_back
-                said.judged, said.held_back = said.held_back, None
-
-
-def _seen(judged: Reading, mono_s: float) -> Reading:
-    """The word that was judged, seen again."""
-    return replace(judged, mono_s=mono_s)
+            look = said.held_back
+            if look is None or not said.is_ripe(at_s):
+                continue
+            if look.channel is Channel.RECEIVER or look.mono_s - said.looked_s >= ITSELF_S:
+                said.judged, said.looked_s = look, look.mono_s
+            else:
+                said.judged = replace(said.judged, mono_s=look.mono_s)
+            said.held_back = None
+            yield said.judged
 
 
 def is_same(one: Reading, other: Reading) -> bool:

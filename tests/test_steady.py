@@ -48,6 +48,16 @@ def test_the_same_light_is_judged_once_a_second_as_the_word_that_was_judged() ->
     assert told == [(10.0, LIT), (10.75, LIT)]  # at 11.0: seen last at 10.75
 
 
+def test_what_creeps_within_its_error_is_judged_as_it_is_after_ten_seconds() -> None:
+    dimmer = replace(LIT, lux=800.0)
+    steady = Steady()
+    told = _judged(
+        steady, _light(10.0), *(_light(10.25 + number / 4, dimmer) for number in range(44))
+    )
+    assert {value for mono_s, value in told if mono_s < 20.0} == {LIT}
+    assert [value for mono_s, value in told if mono_s >= 20.0] == [dimmer]
+
+
 @pytest.mark.parametrize(
     "now",
     [
@@ -85,7 +95,7 @@ def test_a_lamp_that_fades_slowly_is_followed_to_a_part_of_its_error() -> None:
 def test_a_word_that_was_seen_is_judged_before_it_would_lapse_though_its_bus_hangs() -> None:
     steady = Steady()
     assert _judged(steady, _light(10.0), _light(10.25)) == [(10.0, LIT)]
-    steady.due(10.9)
+    assert [one.mono_s for one in steady.due(10.5)] == []
     assert [one.mono_s for one in steady.due(11.35)] == [10.25]  # it lapses at 11.75
     assert steady.due(30.0) == ()
 
