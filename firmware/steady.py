@@ -30,8 +30,8 @@ from firmware.readings import (
 )
 
 AGAIN_S: Final = 0.8
-"""So often what was held back is judged, all of it at one instant: with the turn that it takes it is
-within the second in which the ambient light must be seen to follow the lamp (`sky.WITHIN_S`)."""
+"""So often what was held back is judged, all of it at one instant: even with the turn that it takes
+soon enough for the ambient light to be seen to follow the lamp (`sky.WITHIN_S`)."""
 
 ITSELF_S: Final = 10.0
 """At least so often the newest look is judged, and not the word that it bears out."""
