@@ -7,11 +7,12 @@ import os
 import random
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import download_rig
 import pytest
+from download_rig import CUTS, SHUT, Seen, fetch, newest, stamps, tree
 from journal_samples import START, journal_in, put_all, ride, torn, written
 from port_rig import Rig
 
@@ -22,71 +23,11 @@ from firmware.journal.writer import Journal
 from firmware.port.hosts import HostKey, words_of
 from host_tools.journals.archive import Archive, ArchiveError, read_unit
 from host_tools.port.contact import Contact
-from host_tools.port.fetching import Download, Result, Watcher
+from host_tools.port.fetching import Download, Watcher
 from host_tools.port.messages import Identity
 from host_tools.port.sled import LostError, RefusedError, Sled, Way
 
-CUTS = 100
-SHUT = "the port is shut: hold the rider's button when the glass asks, then try again."
-
-
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal of three boots."""
-    folder = tmp_path_factory.mktemp("template")
-    for count in (60, 10, 90):
-        written(folder / "journal", count)
-    return folder
-
-
-@pytest.fixture
-def rig(template: Path, tmp_path: Path) -> Iterator[Rig]:
-    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
-    with Rig(tmp_path / "journal") as made:
-        made.open()
-        yield made
-
-
-class Seen(Watcher):
-    """Keeps what a person would have seen."""
-
-    def __init__(self) -> None:
-        self.opened: list[str] = []
-        self.lost_for: list[str] = []
-        self.bytes = 0
-
-    def opening(self, session: Any) -> None:
-        self.opened.append(session.why)
-
-    def lost(self, fault: LostError, left_s: float) -> None:
-        assert left_s >= 0
-        self.lost_for.append(str(fault))
-
-    def came(self, count: int) -> None:
-        self.bytes += count
-
-
-def fetch(rig: Rig, into: Path, **how: Any) -> Result:
-    how = {"wait_s": 0.0, "hold_s": 0.0} | how
-    watcher = how.pop("watcher", Watcher())
-    on_open = how.pop("on_open", None)
-    contact = Contact(Way(rig.port.port), onlooker=watcher, **how)
-    return Download(contact, into, watcher, on_open).run()
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.mcap*"))
-    }
-
-
-def stamps(folder: Path) -> dict[Path, tuple[int, int]]:
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*")}
-
-
-def newest(folder: Path) -> Path:
-    return sorted((folder / "journal").glob("*/*.mcap"))[-1]
-
+template, rig = download_rig.template, download_rig.rig
 
 # What comes.
 
@@ -336,116 +277,6 @@ def test_a_wrong_digest_is_fetched_anew_and_then_told(rig: Rig, tmp_path: Path) 
         in str(wrong.value)
     )
     assert f"{path.parent.name}/000001.mcap" not in tree(tmp_path / "rides" / "sled-7")
-
-
-# Roll-backs and changed keys.
-
-
-def refused(rig: Rig, tmp_path: Path) -> str:
-    """How a download is refused; nothing of the archive changes by it."""
-    before = stamps(tmp_path / "rides")
-    with pytest.raises(ArchiveError) as told:
-        fetch(rig, tmp_path / "rides")
-    assert stamps(tmp_path / "rides") == before
-    assert "Nothing was taken." in str(told.value)
-    return str(told.value)
-
-
-def test_a_unit_that_lacks_a_segment_it_had_is_refused(rig: Rig, tmp_path: Path) -> None:
-    fetch(rig, tmp_path / "rides")
-    path = newest(tmp_path)
-    path.unlink()
-    assert "unit sled-7 shows less than on 20" in refused(rig, tmp_path)
-    assert f"{path.parent.name}/000001.mcap is missing" in refused(rig, tmp_path)
-
-
-def test_a_card_image_that_is_older_than_the_archive_is_refused(rig: Rig, tmp_path: Path) -> None:
-    shutil.copytree(tmp_path / "journal", tmp_path / "image")
-    written(tmp_path / "journal", 20)
-    last = newest(tmp_path).parent.name
-    fetch(rig, tmp_path / "rides")
-    shutil.rmtree(tmp_path / "journal")
-    (tmp_path / "image").rename(tmp_path / "journal")
-    assert f"{last}/000001.mcap is missing" in refused(rig, tmp_path)
-    written(tmp_path / "journal", 40)  # and rides on, with the same number for another boot
-    assert f"{last}/000001.mcap is missing" in refused(rig, tmp_path)
-
-
-@pytest.mark.parametrize("index", [0, -1])
-def test_another_content_of_a_closed_segment_is_refused(
-    rig: Rig, tmp_path: Path, index: int
-) -> None:
-    fetch(rig, tmp_path / "rides")
-    path = sorted((tmp_path / "journal").glob("*/*.mcap"))[index]
-    content = bytearray(path.read_bytes())
-    content[2000] ^= 1
-    path.write_bytes(content)
-    assert f"{path.parent.name}/000001.mcap has another SHA-256" in refused(rig, tmp_path)
-
-
-def test_a_changed_segment_is_told_also_where_the_index_does_not_know_its_digest_yet(
-    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetch(rig, tmp_path / "rides")
-    monkeypatch.setattr("firmware.link.shelf.HASHING_S", -1.0)
-    path = newest(tmp_path)
-    content = bytearray(path.read_bytes())
-    content[2000] ^= 1
-    path.write_bytes(content)
-    assert f"{path.parent.name}/000001.mcap has another SHA-256" in refused(rig, tmp_path)
-
-
-def test_a_closed_segment_that_is_cut_or_longer_is_refused(rig: Rig, tmp_path: Path) -> None:
-    fetch(rig, tmp_path / "rides")
-    path = newest(tmp_path)
-    content = path.read_bytes()
-    path.write_bytes(content[:-1])
-    assert f"{path.name} has " in refused(rig, tmp_path)
-    path.write_bytes(content)
-    assert fetch(rig, tmp_path / "rides").segments == 0
-
-
-def test_a_growing_segment_that_begins_otherwise_is_refused(tmp_path: Path) -> None:
-    torn(tmp_path / "journal", 300)
-    with Rig(tmp_path / "journal") as rig:
-        rig.open()
-        fetch(rig, tmp_path / "rides")
-        path = newest(tmp_path)
-        unit_json = tmp_path / "rides" / "sled-7" / "unit.json"
-        known = read_unit(unit_json)
-        digest = known.segments[f"{path.parent.name}/000001.mcap"].sha256
-        unit_json.write_text(unit_json.read_text().replace(digest, "ab" * 32))
-        written(tmp_path / "journal", 10)
-        assert "000001.mcap does not begin as it did" in refused(rig, tmp_path)
-
-
-def test_a_changed_key_is_refused(rig: Rig, tmp_path: Path) -> None:
-    fetch(rig, tmp_path / "rides")
-    before = read_unit(tmp_path / "rides" / "sled-7" / "unit.json").fingerprint
-    shutil.rmtree(tmp_path / "journal")
-    (tmp_path / "journal.key").unlink()
-    written(tmp_path / "journal", 90)
-    with Rig(tmp_path / "journal") as other:
-        other.open()
-        words = refused(other, tmp_path)
-    after = seal.fingerprint(succession.check(tmp_path / "journal").public_key)
-    assert f"unit sled-7 shows the key {after}: since 20" in words
-    assert f"its key was {before}. Nothing was taken." in words
-
-
-def test_a_journal_that_was_emptied_is_refused(rig: Rig, tmp_path: Path) -> None:
-    fetch(rig, tmp_path / "rides")
-    shutil.rmtree(tmp_path / "journal")
-    with Rig(tmp_path / "journal") as other:
-        other.open()
-        assert "shows the key none" in refused(other, tmp_path)
-
-
-def test_a_unit_without_a_journal_is_no_fault(tmp_path: Path) -> None:
-    with Rig(tmp_path / "journal") as rig:
-        rig.open()
-        result = fetch(rig, tmp_path / "rides")
-    assert (result.segments, result.here) == (0, 0)
 
 
 # The archive's disk.

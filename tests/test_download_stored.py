@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from download_rig import fetch, tree
 from journal_samples import START, journal_in, put_all, ride, torn, written
 from port_rig import Rig
-from test_download import fetch, tree
 from typer.testing import CliRunner
 
 from firmware.journal import folder

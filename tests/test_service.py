@@ -12,6 +12,7 @@ from typing import Any
 
 import cbor2
 import pytest
+from link_asking import ask, ours
 from port_rig import Rig
 from smp.error import MGMT_ERR
 from smp.file_management import FileHashChecksumRequest, FileStatusRequest, FileUploadRequest
@@ -24,7 +25,6 @@ from smp.settings_management import (
     SaveSettingsRequest,
     WriteSettingRequest,
 )
-from test_link import ask, ours
 from test_link_program import smpmgr
 from typer.testing import CliRunner, Result
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from download_rig import fetch
 from journal_samples import START, torn, written
 from port_rig import Rig
-from test_download import fetch
 from typer.testing import CliRunner, Result
 
 from firmware.errors import UsageError
