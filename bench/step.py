@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 
@@ -30,18 +33,21 @@ from firmware.readings import (
     Value,
 )
 from firmware.sources.drive import every_sensor, with_surroundings
+from firmware.units import mps
 from firmware.view import state_of
 
 PACK = Path(__file__).parent.parent / "host_tools" / "demo" / "lake.gpkg"
 EPOCHS = 3000
 ROUNDS = 9
 NEAR_M = 2000.0
+DAYLIGHT = Light(8000.0, 80.0)
 
 NOTE = (
     "CPU time; medians of rounds in turn. A step judges one fix of 10 Hz by all clauses of the "
     "law with every part fitted, lamps and tether known and the demo's zone pack around, which is "
-    "read anew each kilometre by another thread: what comes of it is judged here. The "
-    "peer of both kinds of parsing is pynmea2.parse of the same RMC, no field read."
+    "read anew each kilometre by another thread: what comes of it is judged here. The first ride "
+    "goes to and fro between 30 and 60 mph by night, past shanties; the others keep to one speed. "
+    "The peer of both kinds of parsing is pynmea2.parse of the same RMC, no field read."
 )
 
 COLUMNS = (
@@ -62,6 +68,7 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
         "firmware.gps.nmea.Parser, an RMC": lambda: _parse(rmc),
         "FixTracker.feed, an epoch of six sentences": lambda: _track(ride),
         "Monitor.step of a fix, all clauses": lambda: _judge(fixes),
+        **{f"- {what}": lambda ride=ride: _judge(ride) for what, ride in _rides(fixes)},
         "state_of, what a screen is told": lambda: _tell(fixes),
     }
     took_us: dict[str, list[float]] = {name: [] for name in jobs}
@@ -77,6 +84,31 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
     return table
 
 
+def _rides(fixes: list[Reading]) -> Iterator[tuple[str, list[Reading]]]:
+    """The same way, ridden otherwise."""
+    day = timedelta(hours=14)
+    yield "by day", [_changed(one, utc=one.value.utc + day) for one in fixes]
+    yield "by night, under the limit", [_changed(one, speed_mps=mps(30.0)) for one in fixes]
+    # Faster and slower by turns, so that nothing is the same as at the last fix.
+    over = [_changed(one, speed_mps=mps(60.0 + n % 7)) for n, one in enumerate(fixes)]
+    yield "while a violation stands", over
+    yield "among zones, slowly", [_among(n, one) for n, one in enumerate(fixes)]
+
+
+def _changed(reading: Reading, **changes: object) -> Reading:
+    return replace(reading, value=replace(reading.value, **changes))
+
+
+def _among(number: int, reading: Reading) -> Reading:
+    """Round and round past one of the demo's shanties at 9 mph, within 100 ft of it and without."""
+    turn = 2.0 * math.pi * number / 720.0
+    place = (44.0502 + 0.0004 * math.sin(turn), -88.4155 + 0.0006 * math.cos(turn))
+    track_deg = math.degrees(math.atan2(-math.sin(turn), math.cos(turn))) % 360.0
+    return _changed(
+        reading, lat_deg=place[0], lon_deg=place[1], speed_mps=mps(9.0), track_deg=track_deg
+    )
+
+
 def tracker() -> FixTracker:
     """The gates as a unit has them, believing the ride's dates."""
     return FixTracker(fix_settings(every_sensor(), source="bench", trust_dates=True))
@@ -89,7 +121,7 @@ def _fixes(ride: list[tuple[float, list[bytes]]]) -> list[Reading]:
 
 
 def prepared(fix: Reading) -> Monitor:
-    """A monitor that knows everything but the next fix."""
+    """A monitor that knows everything but the next fix; by night it is dark, by day bright."""
     core = monitor.build(every_sensor(), [load_law("wi")], frozenset(Channel))
     assert isinstance(fix.value, Fix)
     assert fix.value.utc is not None
@@ -103,7 +135,7 @@ def prepared(fix: Reading) -> Monitor:
         Channel.ENGINE: Engine(True),
         Channel.LIGHT_HEAD: Light(850.0, 10.0),
         Channel.LIGHT_TAIL: Light(300.0, 10.0, 0.9),
-        Channel.LIGHT_AMBIENT: Light(0.0, 1.0),
+        Channel.LIGHT_AMBIENT: DAYLIGHT if 14 <= fix.value.utc.hour < 22 else Light(0.0, 1.0),
     }
     for channel, value in known.items():
         core.step(Reading(channel, value, fix.mono_s, "bench"), fix.mono_s)
