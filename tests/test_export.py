@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from xml.etree import ElementTree
 
 import gpxpy
 import pyogrio
 import pytest
 import rides
 import shapely
+from hostile_ride import HOSTILE, hostile_journal
 from journal_samples import DAY, journal_in, put_all, written
 from journal_samples import ride as ride_of
 from pyarrow import parquet
@@ -332,6 +335,26 @@ def test_an_empty_segment_is_refused_with_the_reason(tmp_path: Path) -> None:
     assert done.stderr.endswith(
         "/a.mcap: holds no record that can be read: does not begin as an MCAP file.\n"
     )
+
+
+@pytest.mark.parametrize("name", [HOSTILE + "]]>&#0;\0\x0b\ufffe&lt;", "=cmd|' /C calc'!A0"])
+def test_no_name_is_more_than_text_in_any_format(name: str, tmp_path: Path) -> None:
+    folder = hostile_journal(tmp_path / "journal", name)
+    shown = "".join("\ufffd" if one in "\0\x07\x0b\ufffe" else one for one in name)
+    for kind in ("gpx", "kml", "geojson", "csv"):
+        done = _run(folder, "--to", kind, "-o", tmp_path / f"ride.{kind}")
+        assert done.exit_code == 0, done.output
+    for kind in ("gpx", "kml"):
+        tree = ElementTree.parse(tmp_path / f"ride.{kind}")
+        assert not {one.tag.rpartition("}")[2] for one in tree.iter()} & {"script", "img"}
+        assert any(shown in (one.text or "") for one in tree.iter())
+    told = json.loads((tmp_path / "ride.geojson").read_text())
+    texts = [text for one in told["features"] for text in one["properties"].values()]
+    assert any(isinstance(text, str) and name in text for text in texts)  # JSON can hold all
+    with (tmp_path / "ride.csv").open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row if cell]
+    assert (f"'{shown}" if name.startswith("=") else shown) in cells
+    assert not [cell for cell in cells if cell[0] in "=+@"]
 
 
 def test_no_cell_begins_a_formula() -> None:

@@ -6,28 +6,25 @@ import math
 import re
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 import rides
-from journal_samples import START, journal_in, put_all
+from hostile_ride import HOSTILE, hostile_journal
+from journal_samples import START
 from typer.testing import CliRunner, Result
 
 from firmware.findings import Anchor, Event, Finding, Verdict
 from firmware.law import packs as law
-from firmware.readings import Channel, Feature, Fix, Reading, Surroundings
 from host_tools.cli import app
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_ride
 from host_tools.journals.ride import Leg, Ride
 from host_tools.journals.verifying import verify
 from host_tools.report import page, plots, tables, thin
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x07"
 
 
 def _run(*words: object) -> Result:
@@ -131,34 +128,7 @@ def test_nothing_is_fetched_and_only_our_script_may_run(html: Path) -> None:
 
 def test_no_name_reaches_the_page_as_markup(tmp_path: Path) -> None:
     """A unit, a zone, a clause, a reason and a law that were named by somebody with ideas."""
-    folder = tmp_path / "journal"
-    day = datetime(2026, 1, 17, 22, 0, tzinfo=UTC)
-    hostile = HOSTILE
-    journal = journal_in(
-        folder,
-        start=replace(START, unit=hostile, vehicle=hostile, laws=(hostile,), software=hostile),
-    )
-    journal.open()
-    ring = ((-90.1, 45.0), (-90.0999, 45.0), (-90.0999, 45.0001), (-90.1, 45.0))
-    around = Surroundings(
-        45.0, -90.1, 2000.0,
-        (Feature(hostile, hostile, hostile, "polygon", (ring,)),
-         Feature("dwelling", "a", hostile, "point", (((-90.1001, 45.0001),),))),
-    )  # fmt: skip
-    given: list[Any] = [(100.0, day, Reading(Channel.SURROUNDINGS, around, 100.0, hostile), False)]
-    for number in range(40):
-        at_s = 100.1 + number / 10
-        fix = Fix(
-            45 + number / 1e5, -90.1, 3.0, 20.0, 0.25, utc=day + timedelta(seconds=number / 10)
-        )
-        given.append((at_s, fix.utc, Reading(Channel.FIX, fix, at_s, "gps", 2.5), False))
-    finding = Finding(hostile, Verdict.VIOLATION, hostile, 61.0, 55.0, hostile, 0.5)
-    event = Event(hostile, Verdict.VIOLATION, 102.0, 61.0, 55.0, hostile, True, 103.0)
-    given += [(104.2, day, finding, False), (104.3, day, event, True)]
-    put_all(journal, given)
-    assert journal.close(105.0, hostile)
-
-    text = _page(folder)
+    text = _page(hostile_journal(tmp_path / "journal"))
     read = Reader(text)
     assert (read.count("script"), read.count("style"), read.count("img")) == (2, 1, 0)
     assert HOSTILE.replace("\x07", "\N{REPLACEMENT CHARACTER}") in "".join(read.words)
