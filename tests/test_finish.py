@@ -64,7 +64,7 @@ def test_segments_and_boots_are_chained_by_their_digests(tmp_path: Path) -> None
     journal.open()
     put_all(journal, ride(12))
     put_all(journal, ride(12, from_s=100.0 + ROLL_S, utc=DAY + timedelta(seconds=ROLL_S)))
-    assert journal.close(100.0 + ROLL_S + 2)
+    assert journal.close(100.0 + ROLL_S + 2, timeout_s=60.0)
     written(path, 12)
     places = folder.segments(path)
     assert [(one.boot, one.segment) for one in places] == [(1, 1), (1, 2), (2, 1)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from journal_samples import CONFIG, LAW, START, ride, written
 
 from firmware.clock import ManualClock
+from firmware.config.reading import parse
 from firmware.findings import Event, Verdict
 from firmware.journal import folder, reader
+from firmware.journal.beginning import start_of
 from firmware.journal.hearing import MOST_BYTES, Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.record import Heard, Note, Start
@@ -100,7 +103,7 @@ def _boot(path: Path, start: Start, attachments: list[tuple[str, bytes]]) -> lis
     for at_s, utc, record, is_urgent in ride(5):
         journal.put(record, at_s, utc, urgent=is_urgent)
     assert journal.flush(60.0)
-    assert journal.close(101.0, "SIGTERM")
+    assert journal.close(101.0, "SIGTERM", 60.0)
     return [one for _, one in reader.read(folder.boots(path)[-1]) if isinstance(one, Note)]
 
 
@@ -115,6 +118,26 @@ def test_a_boot_notes_how_the_one_before_ended_and_what_was_changed(tmp_path: Pa
     notes = _boot(path, START, other)
     assert [one.kind for one in notes] == ["start", "configuration", "key"]
     assert notes[1].what == "sledwarden.toml was changed"
+
+
+def test_a_boot_notes_each_consent_that_was_given_or_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    for zones, told in (
+        ((), []),
+        (("private:parcel-7", "parcel-9"), [("parcel-9", "given"), ("private:parcel-7", "given")]),
+        (("parcel-9", "private:parcel-7"), []),
+        (("parcel-9",), [("private:parcel-7", "taken back")]),
+    ):
+        notes = _boot(path, replace(START, consents=zones), [LAW, CONFIG])
+        assert [one for one in notes if one.kind == "consent"] == [
+            Note("consent", f"the consent for {zone} was {said}", "journal", {"zone": zone})
+            for zone, said in told
+        ]
+
+
+def test_a_unit_s_journal_begins_with_its_consents() -> None:
+    config = parse('[unit]\nid = "a"\n[zones]\nconsents = ["b", "a", "b"]\n', "unit.toml")
+    assert start_of(config, ("wi",)).consents == ("b", "a")
 
 
 def test_a_boot_notes_that_the_one_before_was_cut_off(tmp_path: Path) -> None:

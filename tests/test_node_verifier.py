@@ -205,7 +205,7 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(3):
         later_s = number * ROLL_S
         put_all(journal, ride(12, from_s=100.0 + later_s, utc=DAY + timedelta(seconds=later_s)))
-    assert journal.close(102.0 + 2 * ROLL_S)
+    assert journal.close(102.0 + 2 * ROLL_S, timeout_s=60.0)
     assert len(list(path.glob("*/*.mcap"))) == 3
     return path
 

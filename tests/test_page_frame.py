@@ -9,7 +9,7 @@ from glass_scenes import NIGHT, NO_FIX, RIDE, SLOW_DOWN
 from pages import STANDING
 
 from firmware.dash import screen
-from firmware.findings import Cues, LightCue
+from firmware.findings import Cues, Finding, LightCue, Verdict
 from firmware.page import frame
 
 OVER = replace(
@@ -57,6 +57,17 @@ def test_what_is_not_known_is_no_number_and_said_why() -> None:
     assert [one["duty"] for one in told["not_watched"]] == [
         "Night speed", "Near dwellings at night", "On the ice near people and shanties",
     ]  # fmt: skip
+
+
+def test_a_zone_that_is_ridden_in_by_consent_is_said_and_lifts_no_speed_limit() -> None:
+    entry = Finding("350.10(1)(f)", Verdict.EXEMPT, "private: consent for parcel-7", topic="entry")
+    day = Finding("350.10(1)(gm)", Verdict.COMPLIANT, "by day", topic="speed")
+    told = frame.frame_of(replace(RIDE, limit_mph=None, limit_clause="", findings=(entry, day)))
+    assert told["modes"] == ["Private: consent for parcel-7"]
+    assert told["limit_why"] == "No speed limit applies now"
+    race = Finding("350.10(1)(gm)", Verdict.EXEMPT, "race mode lifts it", topic="speed")
+    told = frame.frame_of(replace(RIDE, limit_mph=None, limit_clause="", findings=(entry, race)))
+    assert told["limit_why"] == "No speed limit: race mode lifts it"
 
 
 def test_a_frame_holds_no_place() -> None:

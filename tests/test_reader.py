@@ -60,7 +60,7 @@ def test_boots_and_segments_come_by_their_numbers_not_by_their_dates(tmp_path: P
     for hour in range(12):  # past nine, where names as text would mislead
         start = 100.0 + hour * ROLL_S
         put_all(journal, ride(3, from_s=start, utc=DAY - timedelta(days=hour)))
-    assert journal.close(100.0 + 12 * ROLL_S)
+    assert journal.close(100.0 + 12 * ROLL_S, timeout_s=60.0)
     assert [place.name for place in reader.segments(path)] == [
         f"{number:06d}.mcap" for number in range(1, 13)
     ]

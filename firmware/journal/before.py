@@ -38,4 +38,8 @@ def _changed(now: Start, was: Start) -> list[Note]:
             if before.get(name) != after.get(name):
                 what = {"was": before.get(name, "absent"), "is": after.get(name, "absent")}
                 notes.append(Note(kind, f"{name} was changed", BY, what))
+    for zone in sorted({*was.consents, *now.consents}):
+        if (zone in was.consents) is not (zone in now.consents):
+            said = "given" if zone in now.consents else "taken back"
+            notes.append(Note("consent", f"the consent for {zone} was {said}", BY, {"zone": zone}))
     return notes

@@ -35,6 +35,7 @@ def start_of(
         packs={Path(pack).name: _digest(Path(pack)) for pack in config.zones.packs},
         clock_speed=clock_speed,
         note=note,
+        consents=tuple(dict.fromkeys(config.zones.consents)),
     )
 
 

@@ -59,7 +59,8 @@ class Start:
     The daemon gives the fields up to `note`; the journal fills in the rest. `packs` holds the
     SHA-256 of each zone pack by its name, `attachments` that of each file attached to this
     segment. `previous` is the digest of the last seal of the segment before, empty in the first
-    of a folder. `key` is the fingerprint of the key that seals.
+    of a folder. `key` is the fingerprint of the key that seals. `consents` are the zones whose
+    owner consents to the ride.
     """
 
     unit: str
@@ -77,6 +78,7 @@ class Start:
     attachments: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
     revision: int = 0
+    consents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

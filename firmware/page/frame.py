@@ -44,6 +44,8 @@ _MARKS = {
 }  # fmt: skip
 _WORDS = {"open": "wire broken", "short": "wire shorted", "in": "attached", "out": "out"}
 _SOURCES = {"gps": "by GPS", "rtc": "by battery clock"}
+_SPEEDS = ("speed", "zone", "road-speed")
+"""The topics of limits on speed."""
 _MODES = {"race": "Race", "maker_test": "Maker's test", "family_land": "Family land"}
 _ZONES = {"dwelling": "Dwelling", "shanty": "Fishing shanty", "person": "Person on the ice"}
 
@@ -79,10 +81,12 @@ def frame_of(state: State) -> Frame:
 
 
 def _modes(state: State) -> list[str]:
-    """Each mode that is on, with who says so."""
+    """Each mode that is on, with who says so; then the zone that is ridden in by consent."""
     words = state.mode_words or ("",) * len(state.modes)
     named = ((_MODES.get(mode, mode), said) for mode, said in zip(state.modes, words, strict=False))
-    return [f"{name}: {said}" if said else name for name, said in named]
+    lines = [f"{name}: {said}" if said else name for name, said in named]
+    whys = (one.why for one in state.findings if one.verdict is Verdict.EXEMPT)
+    return [*lines, *dict.fromkeys(_sentence(why) for why in whys if ": consent for " in why)]
 
 
 def dead_frame(trouble: str) -> Frame:
@@ -118,7 +122,11 @@ def _speed_why(state: State, speed: int | None) -> str:
 
 def _limit_why(state: State) -> str:
     if state.limit_mph is None:
-        lifted = [one.why for one in state.findings if one.verdict is Verdict.EXEMPT]
+        lifted = [
+            one.why
+            for one in state.findings
+            if one.verdict is Verdict.EXEMPT and one.topic in _SPEEDS
+        ]
         if lifted:
             return f"No speed limit: {lifted[0]}"
         return "No speed limit applies now" if state.is_watching else "Limit not known"
