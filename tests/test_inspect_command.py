@@ -182,6 +182,20 @@ def test_a_wrong_file_of_answers_is_refused_whole_with_every_fault(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json"]
 
 
+def test_an_item_that_this_sheet_does_not_ask_for_is_told_with_what_may_be_meant(
+    tmp_path: Path,
+) -> None:
+    answers_file(tmp_path, SLED, tether_stop_s="1", widht_in="47", colour="red")
+    done = run(tmp_path, "--answers", "answers.json", "--key", "k")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "answers.json: tether_stop_s: is asked only with --mode race.\n"
+        "answers.json: widht_in: there is no such item on this sheet: did you mean width_in?\n"
+        "answers.json: colour: there is no such item on this sheet.\n"
+        "Put it right in the file and try again.\n"
+    )
+
+
 def test_what_is_left_open_is_said_and_never_passes(tmp_path: Path) -> None:
     answers_file(tmp_path, SLED, width_in=None)
     done = run(tmp_path, "--answers", "answers.json", "--key", "k", "-o", "a.html")

@@ -40,6 +40,10 @@ def test_a_recorded_stop_is_measured_with_its_error_and_kept_on_the_sheet(
     answer = kept["answers"]["brake_stop_ft"]
     assert answer["by"].startswith("GPS, b.drive, best of 1 at ")
     assert f"brake_stop_ft = {answer['answer']} ft: {state}" in done.stdout
+    told = json.loads(run(tmp_path, "--brake", "b.drive", "--json").stdout)
+    (measured,) = told["measured"]
+    assert f"{measured['value']} +- {measured['error']}" == answer["answer"]
+    assert (measured["item"], measured["unit"], measured["state"]) == ("brake_stop_ft", "ft", state)
 
 
 def test_a_stop_is_measured_live_from_the_unit(tmp_path: Path) -> None:

@@ -119,9 +119,11 @@ def inspect(
     gauges = {"brake": brake, "speedometer": speedometer, "odometer": odometer, "lamps": lamps}
     wanted = {gauge: source for gauge, source in gauges.items() if source is not None}
     if wanted:
-        _measure(wanted, sheet, feed, told)
+        measured = _measure(wanted, sheet, feed, told)
         progress.save(beside, kept, sheet)
         told.print(Text(f"kept in {beside}"))
+        if json:
+            sys.stdout.write(json_text({"measured": measured, "kept": str(beside)}))
         if any(_state_of(sheet, gauge) is not State.PASS for gauge in wanted):
             raise typer.Exit(1)
         return
@@ -254,7 +256,11 @@ def _guide(kept: Kept, sheet: Sheet, beside: Path, feed: Path, out: Console) -> 
         raise typer.Exit(1) from None
 
 
-def _measure(wanted: dict[str, str], sheet: Sheet, feed: Path, out: Console) -> None:
+def _measure(
+    wanted: dict[str, str], sheet: Sheet, feed: Path, out: Console
+) -> list[dict[str, object]]:
+    """Measures, puts the figures on the sheet and tells them; gives them back as objects."""
+    told: list[dict[str, object]] = []
     known = sheet.inspection.items
     for gauge, source in wanted.items():
         for item, answer, how in measure(gauge, source, feed, out):
@@ -271,6 +277,17 @@ def _measure(wanted: dict[str, str], sheet: Sheet, feed: Path, out: Console) -> 
             if question is not None and question.measured == gauge:
                 state = _state_of(sheet, gauge)
                 out.print(Text(f"{item} = {kept.text} {question.unit}: {state}"))
+                told.append(
+                    {
+                        "item": item,
+                        "value": kept.figure,
+                        "error": kept.error,
+                        "unit": question.unit,
+                        "state": str(state),
+                        "by": kept.by,
+                    }
+                )
+    return told
 
 
 def _state_of(sheet: Sheet, gauge: str) -> State:

@@ -8,7 +8,7 @@ it. A file is refused whole, with every fault.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -150,11 +150,15 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All that is asked of one kind of vehicle: paragraphs with their checks, and the facts."""
+    """All that is asked of one kind of vehicle: paragraphs with their checks, and the facts.
+
+    `undue` are the items that are asked in one of some modes alone, none of which is on.
+    """
 
     vehicle: str
     rows: tuple[tuple[Clause, tuple[Check, ...]], ...]
     facts: Mapping[str, Question]
+    undue: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def question(self, item: str) -> Question | None:
         """The question of an item, a check's or a fact's."""
@@ -184,6 +188,7 @@ def load(vehicle: str, packs: Iterable[str] = (), modes: Iterable[str] = ()) -> 
     """
     rows: list[tuple[Clause, tuple[Check, ...]]] = []
     facts: dict[str, Question] = {MADE.item: MADE}
+    undue: dict[str, tuple[str, ...]] = {}
     on = frozenset(modes)
     for word in tuple(packs) or PACKS_OF[vehicle]:
         pack = law.load(word)
@@ -192,9 +197,12 @@ def load(vehicle: str, packs: Iterable[str] = (), modes: Iterable[str] = ()) -> 
         for clause in pack.clause:
             checks = tuple(one for one in read.check if one.of == clause.citation)
             is_due = not clause.demanded_by or on.intersection(clause.demanded_by)
-            if checks and is_due and clause.applies_to in BINDS[vehicle]:
-                rows.append((clause, checks))
-    return Inspection(vehicle, tuple(rows), facts)
+            if checks and clause.applies_to in BINDS[vehicle]:
+                if is_due:
+                    rows.append((clause, checks))
+                else:
+                    undue |= dict.fromkeys((one.item for one in checks), clause.demanded_by)
+    return Inspection(vehicle, tuple(rows), facts, undue)
 
 
 def _read(pack_path: Path, pack: law.Law) -> _File:

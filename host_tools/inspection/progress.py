@@ -7,7 +7,9 @@ wrong with a file is told at once.
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -83,9 +85,7 @@ def fill(sheet: Sheet, given: dict[str, Any], where: str) -> None:
     """
     faults = []
     items = (*sheet.inspection.items, MADE_ON.item)
-    faults += [
-        f"{item}: there is no such item on this sheet." for item in given if item not in items
-    ]
+    faults += [f"{item}: {_absence(sheet, item, items)}" for item in given if item not in items]
     order = sorted((item for item in given if item in items), key=lambda one: _rank(one, items))
     for item in order:
         try:
@@ -98,6 +98,16 @@ def fill(sheet: Sheet, given: dict[str, Any], where: str) -> None:
 
 def _rank(item: str, items: tuple[str, ...]) -> int:
     return {MADE.item: -2, MADE_ON.item: -1}.get(item, items.index(item))
+
+
+def _absence(sheet: Sheet, item: str, items: Collection[str]) -> str:
+    """Why nothing is asked of that name, and what may have been meant."""
+    modes = sheet.inspection.undue.get(item)
+    if modes is not None:
+        return f"is asked only with {' or '.join(f'--mode {one}' for one in modes)}."
+    near = difflib.get_close_matches(item, items, n=1)
+    guess = f": did you mean {near[0]}?" if near else "."
+    return f"there is no such item on this sheet{guess}"
 
 
 def _put(sheet: Sheet, item: str, value: Any) -> None:
