@@ -14,6 +14,7 @@ a sensor, not a change of a contact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -32,6 +33,9 @@ from firmware.readings import (
 AGAIN_S: Final = 0.8
 """So often what was held back is judged, all of it at one instant: even with the turn that it takes
 soon enough for the ambient light to be seen to follow the lamp (`sky.WITHIN_S`)."""
+
+SEEN_TENTHS: Final = 10.0
+"""To a tenth of a second it is told when a word was seen again; never later than it was."""
 
 ITSELF_S: Final = 10.0
 """At least so often the newest look is judged, and not the word that it bears out."""
@@ -108,7 +112,7 @@ class Steady:
             return ()
         before, last = said.judged, said.held_back
         said.judged, said.looked_s, said.held_back = reading, reading.mono_s, None
-        return (reading,) if last is None else (replace(before, mono_s=last.mono_s), reading)
+        return (reading,) if last is None else (_seen(before, last), reading)
 
     def due(self, at_s: float) -> tuple[Reading, ...]:
         """What was held back and is to be judged now."""
@@ -127,9 +131,16 @@ class Steady:
             if look.channel is Channel.RECEIVER or look.mono_s - said.looked_s >= ITSELF_S:
                 said.judged, said.looked_s = look, look.mono_s
             else:
-                said.judged = replace(said.judged, mono_s=look.mono_s)
+                said.judged = _seen(said.judged, look)
             said.held_back = None
             yield said.judged
+
+
+def _seen(word: Reading, look: Reading) -> Reading:
+    """A word that was judged, borne out by a look."""
+    return replace(
+        word, mono_s=max(word.mono_s, math.floor(look.mono_s * SEEN_TENTHS) / SEEN_TENTHS)
+    )
 
 
 def is_same(one: Reading, other: Reading) -> bool:

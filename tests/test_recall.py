@@ -151,6 +151,15 @@ def test_what_was_never_said_can_not_be_said_again(text: bytes, words: str) -> N
         list(Recall().records("/again", text))
 
 
+def test_what_can_not_be_read_is_not_said_again_as_what_came_before_it() -> None:
+    recall = Recall()
+    list(recall.records("/reading/tether", encode(TETHER, 100.0)))
+    with pytest.raises(RecordError):
+        list(recall.records("/reading/tether", b'{"at_s":1,"source":"x","value":{"state":"up"}}'))
+    with pytest.raises(RecordError, match="tether has said nothing"):
+        list(recall.records("/again", b'{"at_s":1,"channels":["tether"],"mono_s":[1]}'))
+
+
 def test_an_odd_run_of_corners_is_refused() -> None:
     road = '{"kind":"road","id":"1","corners":[[1]]}'
     value = f'{{"lat_deg":1,"lon_deg":1,"radius_m":1,"features":[{road}]}}'

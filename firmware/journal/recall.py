@@ -57,8 +57,13 @@ class Recall:
     # On the reading side.
 
     def records(self, topic: str, text: bytes) -> Iterator[tuple[float, Record]]:
-        """The records that a message stands for; raises RecordError."""
-        at_s, record = decode(topic, text, self._before)
+        """The records that a message stands for; raises RecordError, and forgets what such a one
+        may have told: nothing later is taken for what came before it."""
+        try:
+            at_s, record = decode(topic, text, self._before)
+        except RecordError:
+            self._forget(topic)
+            raise
         if not isinstance(record, Again):
             self._take(record)
             yield at_s, record
@@ -70,6 +75,13 @@ class Recall:
             if last is None:
                 raise RecordError(f"{topic}: {channel} has said nothing before in this segment")
             yield at_s, replace(last, mono_s=mono_s)
+
+    def _forget(self, topic: str) -> None:
+        self._last = {
+            channel: last for channel, last in self._last.items() if topic != f"/reading/{channel}"
+        }
+        if topic == f"/reading/{Channel.SURROUNDINGS}":
+            self._before = ()
 
     def _take(self, record: Record) -> None:
         if type(record) is not Reading:

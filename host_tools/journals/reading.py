@@ -22,6 +22,7 @@ from firmware.errors import ConfigError, JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Margin, Standing
 from firmware.journal import segment, stored
 from firmware.journal.folder import Place
+from firmware.journal.recall import Recall
 from firmware.journal.record import (
     FORMAT,
     POSITION,
@@ -33,7 +34,6 @@ from firmware.journal.record import (
     Record,
     RecordError,
     Start,
-    decode,
 )
 from firmware.law.packs import Law
 from firmware.monitor import Monitor
@@ -211,13 +211,14 @@ def _terms(start: Start, attached: dict[str, bytes]) -> tuple[list[Law], Config,
 
 def _records(content: bytes, found: segment.Scan) -> Iterator[tuple[float, Record]]:
     """The records of a segment as far as it is whole; one of a later version is passed over."""
+    recall = Recall()
     for span in found.chunks:
         for message in segment.unpacked(span.content(content)):
             topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
             if topic in (SEAL, POSITION):
                 continue
             try:
-                yield decode(topic, message.text)
+                yield from recall.records(topic, message.text)
             except RecordError:
                 continue
 
