@@ -12,6 +12,7 @@ from test_roads import road
 
 from firmware.findings import Finding, Verdict
 from firmware.law.packs import Clause
+from firmware.readings import Missing, Why
 from firmware.rules.base import NEVER, Snapshot
 from firmware.rules.curfew import TOPIC, Ahead, Curfew
 
@@ -160,3 +161,14 @@ def test_at_the_very_instant_it_must_be_told_nothing_more_is_due() -> None:
 
 def test_a_sled_at_exactly_a_mile_an_hour_moves() -> None:
     assert judge(at("2026-01-16T07:00:00", 1.0))[1].verdict is Verdict.UNSURE
+
+
+def test_a_trail_map_that_is_not_fitted_is_told_apart_from_one_that_fails() -> None:
+    for nearby, is_fitted in (
+        (Missing(Why.NOT_FITTED), False),
+        (Missing(Why.NO_ANSWER), True),
+        (map_of(road("Elm")), False),  # no pack knows of trails
+    ):
+        finding = judge(at("2026-01-16T07:00:00", nearby=nearby), ON_TRAILS)[1]
+        assert (finding.verdict, finding.why) == (Verdict.UNKNOWN, "no trail map here")
+        assert finding.is_fitted is is_fitted

@@ -18,12 +18,10 @@ from judging import (
     map_of,
     point,
     seen,
-    square,
 )
 
 from firmware.findings import Finding, Verdict
 from firmware.law.places import Season, Signs
-from firmware.maps.zones import Nearby
 from firmware.readings import Feature, Missing, Why
 from firmware.rules.stop import StopSign
 
@@ -231,43 +229,6 @@ def test_at_rest_before_the_sign_nothing_is_warned_of() -> None:
 def test_a_sign_that_is_possibly_there_accuses_nobody() -> None:
     maybe = replace(STOP, attributes={"confidence": "possible"})
     assert ride((-44.0, 60.0), (44.0, 60.0), sign=maybe)[-1].verdict is Verdict.UNSURE
-
-
-def test_the_family_s_own_land_lifts_the_signs() -> None:
-    clause = msgspec.structs.replace(CLAUSE, lifted_by=("family_land",))
-    fix = fix_of(30.0, east_of(-44.0), track_deg=90.0)
-    nearby = map_of(STOP, is_covered=False)
-    now = seen(fix=fix, nearby=nearby, modes=frozenset({"family_land"}))
-    assert RULE.judge(RULE.begin(), now, clause)[1].verdict is Verdict.EXEMPT
-
-
-def test_where_a_map_draws_the_family_s_land_it_lifts_the_signs_on_it_alone() -> None:
-    land = square("family_land", east_of(-2000.0), 400.0, "ours")
-    whole = square("coverage", HOME, 20_000.0, "cover")
-    whole.attributes["of"] = "stop yield"
-    at_home = map_of(whole, STOP, land, is_covered=False)
-    gone = map_of(whole, STOP, is_covered=False)
-    mode = {"modes": frozenset({"family_land"})}
-
-    def verdicts(*maps: Nearby, feet: tuple[float, ...]) -> list[Verdict]:
-        memory, found = RULE.begin(), []
-        for second, (chart, at_ft) in enumerate(zip(maps, feet, strict=True)):
-            fix = fix_of(30.0, east_of(at_ft), error_ft=5.0, track_deg=90.0)
-            now = seen(at_s=100.0 + second, fix=fix, nearby=chart, **mode)
-            memory, finding = RULE.judge(memory, now, CLAUSE)
-            found.append(finding.verdict)
-        return found
-
-    # 400 ft to each side: on it, within the error of its edge, and off it; then past the sign.
-    passing = (-1700.0, -1597.0, -44.0, 44.0)
-    exempt, over = Verdict.EXEMPT, Verdict.VIOLATION
-    assert verdicts(*[at_home] * 4, feet=passing) == [exempt, exempt, Verdict.APPROACHING, over]
-    # Two miles on the map no longer draws it, and it is remembered.
-    assert verdicts(*[at_home] * 2, gone, gone, feet=passing)[-1] is over
-    # Where no map ever drew it, the rider's word stands.
-    assert verdicts(*[gone] * 4, feet=passing) == [exempt] * 4
-    # A map that knows all of the family's land, and none of it here, says so too.
-    assert verdicts(*[map_of(STOP)] * 4, feet=passing)[-1] is over
 
 
 def test_what_can_t_be_watched_is_unknown_not_compliant() -> None:
