@@ -53,7 +53,7 @@ from firmware.rules.base import Resting, Rule, Snapshot
 from firmware.rules.speed_limit import SpeedLimit
 from firmware.rules.stop import StopSign
 from firmware.rules.zone_entry import ZoneEntry
-from firmware.rules.zone_speed import ZoneSpeed
+from firmware.rules.zone_speed import LastPlace, ZoneSpeed
 from firmware.sources.drive import every_sensor
 from firmware.units import metres, mps
 from firmware.watch import Watch
@@ -306,6 +306,8 @@ def test_what_a_clause_remembers_of_fixes_it_was_told_later_is_what_it_would_hav
         (after, finding), (right, due) = (rule.judge(one, now, clause) for one in (told, memory))
         assert finding == due
         # After a gap of 5 s calm ground is made anew: another piece of it, as good.
+        if isinstance(after, LastPlace):
+            after, right = replace(after, tried=None), replace(right, tried=None)
         assert replace(after, calm=None) == replace(right, calm=None)
 
 

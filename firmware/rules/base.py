@@ -287,6 +287,7 @@ def judge_speed(
     choices: Rules,
     may_accuse: bool,
     topic: str,
+    away_ft: float | None = None,
 ) -> Finding:
     """The verdict on a speed whose limit applies; value and error in the limit's own unit."""
     assert clause.limit is not None  # law.py refuses a speed clause without one
@@ -302,4 +303,5 @@ def judge_speed(
         verdict = _APPROACHING
     else:
         verdict = _COMPLIANT
-    return Finding(clause.citation, verdict, why, value, limit, clause.limit.unit, error, topic)
+    unit = clause.limit.unit
+    return Finding(clause.citation, verdict, why, value, limit, unit, error, topic, away_ft=away_ft)

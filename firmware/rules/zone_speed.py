@@ -9,7 +9,7 @@ that a sled which brakes as 350.09(4) asks is at the limit at the edge.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -68,6 +68,9 @@ LEFT_ERRORS = 3.0
 """A zone has been left where the sled is so many errors out: by real receivers' wander, with two of
 them half an hour along an edge was up to 26 visits, with three it is one."""
 
+TRIED_DEG = 1e-4
+"""Some 10 m: so far from where there was no calm ground it is looked for again."""
+
 MARKED = frozenset({"person", "shanty"})
 
 Place = tuple[float, float]
@@ -79,7 +82,7 @@ class LastPlace(msgspec.Struct, frozen=True):
 
     `is_in` says that it may have been in a zone, `was_over` that it was too fast there, `is_warned`
     that an edge ahead was warned of. On `calm` ground `said` goes on to be the finding, and so it
-    does while the map is the same `blind` one.
+    does while the map is the same `blind` one; `tried` is where no calm ground was.
     """
 
     place: Place | None = None
@@ -93,6 +96,7 @@ class LastPlace(msgspec.Struct, frozen=True):
     calm: Calm | None = None
     said: Finding | None = None
     blind: Missing | None = None
+    tried: Place | None = None
 
 
 class ZoneSpeed:
@@ -156,9 +160,12 @@ class ZoneSpeed:
         if zone is None and isinstance(now.nearby, Missing):
             after = msgspec.structs.replace(after, said=finding, blind=now.nearby)
         elif zone is None and edge is None and isinstance(now.nearby, Nearby):
+            if _is_close(here, before.tried):
+                return msgspec.structs.replace(after, tried=before.tried), finding
             calm = self._calm(now.nearby, fix, here, clause)
-            if calm is not None:
-                after = msgspec.structs.replace(after, calm=calm, said=finding)
+            if calm is None:
+                return msgspec.structs.replace(after, tried=here), finding
+            after = msgspec.structs.replace(after, calm=calm, said=finding)
         return after, finding
 
     def ground(self, memory: LastPlace, now: Snapshot, clause: Clause) -> Calm | None:
@@ -294,8 +301,8 @@ class ZoneSpeed:
         why = f"{what} {ft(near.distance_m):.0f} ft away"
         if not sure:
             why += f", give or take {ft(fix.error_m):.0f} ft"
-        finding = judge_speed(clause, value, error, why, self.choices, sure, TOPIC)
-        return replace(finding, away_ft=ft(near.distance_m))
+        away_ft = ft(near.distance_m)
+        return judge_speed(clause, value, error, why, self.choices, sure, TOPIC, away_ft)
 
     def _maps(self, now: Snapshot, *, with_marks: bool = True) -> list[Nearby]:
         maps = [] if isinstance(now.nearby, Missing) else [now.nearby]
@@ -458,6 +465,13 @@ def _turn(courses: Courses) -> float:
     (from_s, from_deg), (to_s, to_deg) = courses[0], courses[-1]
     turn = math.remainder(to_deg - from_deg, 360.0) / (to_s - from_s)
     return turn if abs(turn) >= LEAST_TURN_DEG_S else 0.0
+
+
+def _is_close(here: Place, tried: Place | None) -> bool:
+    """Whether calm ground was looked for in vain so near that there is hardly more of it here."""
+    if tried is None:
+        return False
+    return abs(here[0] - tried[0]) < TRIED_DEG and abs(here[1] - tried[1]) < TRIED_DEG
 
 
 def _marked(clause: Clause) -> bool:
