@@ -150,6 +150,11 @@ def test_a_law_that_lets_off_old_sleds_accuses_none_that_may_be_one(
     assert rule.judge(memory, seen(at_s=103.0, **changes), clause)[1].verdict is verdict
 
 
+def test_a_lit_lamp_needs_no_year() -> None:
+    rule, clause = LampLit(configured()), msgspec.structs.replace(HEAD, exempt_aged=25)
+    assert rule.judge(rule.begin(), seen(), clause)[1].verdict is Verdict.COMPLIANT
+
+
 def test_parked_by_day_no_lamp_is_asked_for() -> None:
     finding = lamp(head=OUT, dark=DAY, fix=fix_of(0.0), engine=Engine(False))
     assert finding.verdict is Verdict.COMPLIANT
