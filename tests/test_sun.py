@@ -303,6 +303,14 @@ def test_a_longitude_may_be_told_around_the_globe(lon_deg: float) -> None:
     assert abs((told.until_utc - usual.until_utc).total_seconds()) < 0.1
 
 
+@pytest.mark.parametrize("pole_deg", [90.0, -90.0])
+def test_past_the_pole_by_a_rounding_is_the_pole(pole_deg: float) -> None:
+    at = utc("2026-06-21T00:00:00Z")
+    there = sun_altitude_deg(pole_deg, 0.0, at)
+    assert abs(there) == pytest.approx(23.44, abs=0.01)
+    assert sun_altitude_deg(pole_deg * 1.005, 0.0, at) == there
+
+
 def test_a_date_without_a_zone_and_a_place_that_is_no_number_are_refused() -> None:
     with pytest.raises(ValueError, match="has no time zone; a date is judged in UTC"):
         hours_of_darkness(44.0, -88.0, datetime(2026, 1, 1))  # noqa: DTZ001 -- the fault tried
