@@ -67,13 +67,16 @@ def differences(old: Path, new: Path) -> Iterator[Difference]:
                 both.execute(f"ATTACH ? AS {name}", (uri,))
             for change in CHANGES:
                 for kind, ident, name, blob, before in both.execute(_ASK[change]):
-                    yield _difference(change, kind, ident, name or "", blob, before)
+                    if not isinstance(kind, str) or not isinstance(ident, str):
+                        raise ValueError("a feature without kind and id in words")
+                    named = name if isinstance(name, str) else ""
+                    yield _difference(change, kind, ident, named, blob, before)
         except (sqlite3.DatabaseError, UnicodeDecodeError, ValueError) as error:
             raise ZoneError(f"{old}, {new}", f"can't be compared ({error}).", REBUILD) from error
 
 
 def _difference(
-    change: Change, kind: str, ident: str, name: str, blob: bytes | None, before: bytes | None
+    change: Change, kind: str, ident: str, name: str, blob: object, before: object
 ) -> Difference:
     if blob is None:
         return Difference(change, kind, ident, name)
@@ -84,8 +87,10 @@ def _difference(
     return Difference(change, kind, ident, name, lat, lon, round(ft((x_m**2 + y_m**2) ** 0.5), 2))
 
 
-def _middle(blob: bytes) -> tuple[float, float]:
+def _middle(blob: object) -> tuple[float, float]:
     """Latitude and longitude of the middle of a geometry's box."""
+    if not isinstance(blob, bytes):
+        raise ValueError("not a GeoPackage geometry")
     _, parts = decode(blob)
     lons = [corner[0] for part in parts for corner in part]
     lats = [corner[1] for part in parts for corner in part]

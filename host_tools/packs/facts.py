@@ -15,13 +15,15 @@ from firmware.maps.geopackage import REBUILD
 from firmware.maps.packs import OLD_DAYS, STRUCK, Pack, age_days
 
 _COUNTS: Final = """
-    SELECT kind, confidence IS ?, source, licence, count(*), min(dated), max(dated),
+    SELECT ifnull(CAST(kind AS TEXT), ''), confidence IS ?, CAST(source AS TEXT),
+        CAST(licence AS TEXT), count(*), min(CAST(dated AS TEXT)), max(CAST(dated AS TEXT)),
         sum(dated IS NULL)
     FROM features GROUP BY 1, 2, 3, 4
 """
 _EXTENT: Final = "SELECT min(minx), min(miny), max(maxx), max(maxy) FROM rtree_features_geom"
 _COVERED: Final = """
-    SELECT f.id, f.name, f.dated, r.minx, r.miny, r.maxx, r.maxy
+    SELECT CAST(f.id AS TEXT), CAST(f.name AS TEXT), CAST(f.dated AS TEXT),
+        r.minx, r.miny, r.maxx, r.maxy
     FROM features AS f JOIN rtree_features_geom AS r ON r.id = f.fid
     WHERE f.kind = 'coverage' AND f.confidence IS NOT ? ORDER BY f.id
 """
@@ -99,7 +101,7 @@ def _facts(
     ]
     return PackFacts(
         pack=str(path),
-        layout=layout[0].split(", of ")[0] if layout else "",
+        layout=str(layout[0] or "").split(", of ")[0] if layout else "",
         size_bytes=path.stat().st_size,
         sha256=digest,
         features=sum(kinds.values()),
