@@ -115,6 +115,9 @@ def test_a_paragraph_that_is_not_judged_says_so() -> None:
     assert "judged not: out of reach" in " ".join(law("350.102(3)").stdout.split())
     told = " ".join(law("Trans 305.28(1)").stdout.split())
     assert "judged not while riding: `sledwarden inspect` measures it" in told
+    for citation in ("Trans 305.28(1)", "Trans 305.28(3)", "350.09(8)"):
+        told = " ".join(law(citation).stdout.split())
+        assert "proven by `sledwarden inspect`, and no ride" in told
 
 
 def test_the_table_says_how_far_each_paragraph_is_covered() -> None:

@@ -137,13 +137,21 @@ def _tell(pack: Law, clause: Clause) -> None:
         ("shown", clause.notice.replace("\n", " / ")),
         ("needs", "; ".join(needs(clause))),
         ("zones", ", ".join(zones(clause))),
-        ("proven by", ", ".join(drives_of(clause))),
+        ("proven by", _proof(clause)),
         ("text", _text(pack, clause)),
     ]
     for name, words in rows:
         if words:
             table.add_row(name, escape(words))
     out.print(table)
+
+
+def _proof(clause: Clause) -> str:
+    """The rides that prove a paragraph; what no ride can, the inspection does."""
+    by_rides = ", ".join(drives_of(clause))
+    if by_rides or clause.coverage not in ("MONITORED", "MODE"):
+        return by_rides
+    return "`sledwarden inspect`, and no ride"
 
 
 def _not_judged(clause: Clause, questions: list[str]) -> str:
