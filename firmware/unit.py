@@ -84,7 +84,7 @@ class Unit:
         self._tell = list(tell)
         self._notifier = notifier or Notifier({})
         self._queue: queue.SimpleQueue[Reading | None] = queue.SimpleQueue()
-        self._steady = Steady()
+        self._steady = Steady(holds_back=clock.real_s(1.0) >= 1.0)
         self._sources: list[Source] = []
         self._scout: Scout | None = None
         self._rtc: SettableClock | None = None
