@@ -119,11 +119,12 @@ class Monitor:
     def step(self, reading: Reading, at_s: float) -> Outcome:
         """Judges a reading at an instant that is no earlier than the last one."""
         outcome = Outcome()
-        if self.next_due_s == -math.inf:  # the first instant of all: every clause is judged
-            self._take(reading, at_s, outcome)
-            self._judge_all(self._watch.all, at_s, outcome)
-            return outcome
-        self._pass_time(at_s, outcome)
+        if self.next_due_s <= at_s:
+            if self.next_due_s == -math.inf:  # the first instant of all: every clause is judged
+                self._take(reading, at_s, outcome)
+                self._judge_all(self._watch.all, at_s, outcome)
+                return outcome
+            self._pass_time(at_s, outcome)
         touched = self._take(reading, at_s, outcome)
         # How the receiver does is shown and kept; no clause, alert or timer hangs on it.
         if touched or reading.channel is not _RECEIVER or reading.fresh_s is not None:
@@ -195,20 +196,21 @@ class Monitor:
         value = reading.value
         if isinstance(value, (Press, Request)):
             return self._obey(value, at_s, outcome)
-        held = self.held[reading.channel]
+        channel = reading.channel
+        held = self.senses.held[channel]
         lapses_s = math.inf
         if reading.fresh_s is not None:
             lapses_s = reading.mono_s + reading.fresh_s
             if lapses_s <= at_s and not isinstance(value, Missing):
                 value = Missing(Why.STALE, f"came {at_s - reading.mono_s:.1f} s late")
-        value = believed(value, reading.channel, is_day=self.dark.by_sun is False)
+        value = believed(value, channel, is_day=self.dark.by_sun is False)
         if isinstance(value, Missing):
             lasts = not isinstance(held.value, Missing) and held.lapses_s != math.inf
             if lasts and value.why is not Why.NOT_FITTED:
                 held.next_word = value
                 return []
-            return self._replace(reading.channel, Held(value, reading.mono_s), at_s)
-        return self._replace(reading.channel, Held(value, reading.mono_s, lapses_s), at_s)
+            return self._replace(channel, Held(value, reading.mono_s), at_s)
+        return self._replace(channel, Held(value, reading.mono_s, lapses_s), at_s)
 
     def _replace(self, channel: Channel, held: Held, at_s: float) -> Sequence[Watched]:
         """Puts a new word in the place of the last; returns the clauses that look at it, a tuple
@@ -394,16 +396,18 @@ class Monitor:
             self._is_pull_due = False
             for pull in self._pulls.follow(now or self._snapshot(at_s)):
                 outcome.notes.append((at_s, pull))
+        held = self.senses.held
         standings = self._standings.follow(
             self.findings,
             self._duties.changed,
             is_dark=self.dark.is_dark,
-            tether=self.held[_TETHER].value,
-            engine=self.held[_ENGINE].value,
+            tether=held[_TETHER].value,
+            engine=held[_ENGINE].value,
             fix=self.senses.fix,
             clock=self.timekeeper.source,
         )
-        outcome.notes += [(at_s, one) for one in standings]
+        if standings:
+            outcome.notes += [(at_s, one) for one in standings]
 
     def _inform(self, at_s: float, outcome: Outcome) -> None:
         """Tells the duties that no sensor sees, while the sled stands and nothing else is told."""

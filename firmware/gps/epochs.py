@@ -336,8 +336,7 @@ def paced(data: bytes) -> list[tuple[float, bytes]]:
     than two minutes, the recording's usual period is kept. The chunks joined are the recording.
     """
     cuts = _cuts_by_time(data)
-    most = max(Counter(_PLACED.findall(data)).values(), default=0)
-    if len(cuts) < max(most, 2):  # some tell no new time: epochs must be made to be counted
+    if len(cuts) < max(_most_placed(data, len(cuts)), 2):  # some tell no new time
         cuts = _cuts_by_epoch(data)
     gaps_s: list[float | None] = []
     for (_, from_s), (_, to_s) in pairwise(cuts):
@@ -354,6 +353,14 @@ def paced(data: bytes) -> list[tuple[float, bytes]]:
             gap_s = gaps_s[place]
             at_s += usual_s if gap_s is None else gap_s
     return chunks if chunks else [(0.0, data)] if data else []
+
+
+def _most_placed(data: bytes, enough: int) -> int:
+    """How many sentences that place it the most frequent talker and type has; no more than
+    `enough` are soon told."""
+    if max(data.count(kind) for kind in (b"RMC,", b"GGA,", b"GNS,")) <= enough:
+        return enough
+    return max(Counter(_PLACED.findall(data)).values(), default=0)
 
 
 def _cuts_by_time(data: bytes) -> list[tuple[int, float | None]]:

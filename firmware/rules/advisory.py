@@ -79,7 +79,10 @@ class Stopping:
         is_told = told_s is not None and now.at_s < ends_s
         why = "can't stop within the lamp's reach" + ("" if is_told else ", said already")
         due_s = ends_s if is_told else NEVER
-        return Told(told_s, True, due_s), self._finding(clause, now, why, is_told=is_told)
+        told = memory
+        if not memory.is_over or told_s != memory.at_s or due_s != memory.due_s:
+            told = Told(told_s, True, due_s)
+        return told, self._finding(clause, now, why, is_told=is_told)
 
     def ground(self, memory: Told, now: Snapshot, clause: Clause) -> Calm | None:
         return ANYWHERE if is_out_of_hours(now, clause) else None
