@@ -10,7 +10,8 @@ How to read the tables:
   times this machine's CPU time.
 - No test depends on a figure.
 
-step       what a judged fix costs beside `pynmea2.parse` of one sentence
+step       what a judged fix costs beside `pynmea2.parse` of one sentence: by day, under the limit,
+           over it, among zones
 replay     rides judged again, beside a bare pynmea2 loop over the same sentences
 startup    exec to the first judged fix, beside `python -c pass`
 imports    which packages the start is made of
