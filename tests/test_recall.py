@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from journal_samples import DAY, journal_in, put_all
 
 from firmware.journal import reader, segment
 from firmware.journal.around import FeatureText, SurroundingsText, read, written
+from firmware.journal.folder import Storage
 from firmware.journal.recall import Recall, again
 from firmware.journal.record import Record, RecordError, encode
 from firmware.journal.segment import TOPIC_IDS
@@ -108,6 +110,35 @@ def test_each_segment_stands_for_itself(tmp_path: Path) -> None:
     assert len(paths) == 2
     for path, part in zip(paths, (given[:4], given[4:]), strict=True):
         assert list(reader.read(path))[1:-1] == part
+
+
+class RefusingOnce(Storage):
+    """A disk that is full at one write."""
+
+    is_full = False
+
+    def write(self, descriptor: int, content: bytes, offset: int) -> None:
+        if self.is_full:
+            self.is_full = False
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write(descriptor, content, offset)
+
+
+def test_what_the_disk_refused_was_not_told(tmp_path: Path) -> None:
+    disk = RefusingOnce()
+    journal = journal_in(tmp_path / "journal", storage=disk)
+    journal.open()
+    assert put_all(journal, [(100.0, DAY, TETHER, False)])
+    disk.is_full = True
+    around = Reading(Channel.SURROUNDINGS, _around(_house(1)), 101.0, "zones")
+    light = replace(LIGHT, mono_s=101.0)
+    for record in (around, light):
+        journal.put(record, 101.0, DAY)
+    assert journal.flush(60.0)
+    assert not disk.is_full
+    assert journal.close(102.0, timeout_s=60.0)
+    got = [one for _, one in reader.read(tmp_path / "journal")]
+    assert got[1:-1] == [TETHER, around, light]
 
 
 def test_a_map_that_is_on_no_grain_reads_back_to_the_bit() -> None:

@@ -69,8 +69,8 @@ def test_what_creeps_within_its_error_is_judged_as_it_is_after_ten_seconds() -> 
 )
 def test_a_change_is_judged_at_once_after_when_the_old_word_was_last_seen(now: Value) -> None:
     steady = Steady()
-    told = _judged(steady, _light(10.0), _light(10.25), _light(10.5), _light(10.75, now))
-    assert told == [(10.0, LIT), (10.5, LIT), (10.75, now)]
+    told = _judged(steady, _light(10.0), _light(10.25), _light(10.5, now))
+    assert told == [(10.0, LIT), (10.2, LIT), (10.5, now)]
 
 
 def test_a_light_that_goes_out_exactly_is_no_dim_one() -> None:
@@ -98,6 +98,14 @@ def test_a_word_that_was_seen_is_judged_before_it_would_lapse_though_its_bus_han
     assert [one.mono_s for one in steady.due(10.5)] == []
     assert [one.mono_s for one in steady.due(11.35)] == [10.2]  # it lapses at 11.75
     assert steady.due(30.0) == ()
+
+
+def test_a_word_that_lapses_soon_is_judged_sooner() -> None:
+    steady = Steady()
+    looks = [replace(_light(mono_s), fresh_s=1.0) for mono_s in (10.0, 10.4)]
+    assert _judged(steady, *looks) == [(10.0, LIT)]
+    assert [one.mono_s for one in steady.due(10.45)] == []
+    assert [one.mono_s for one in steady.due(10.55)] == [10.4]  # it lapses at 11.0
 
 
 def test_all_that_waits_is_judged_at_one_instant() -> None:
