@@ -68,7 +68,7 @@ def test_a_ride_lived_through_is_judged_as_its_replay_and_replays_from_its_journ
     tmp_path: Path,
 ) -> None:
     with Daemon(tmp_path, "--simulate", str(LIVE), "--speed", "8") as daemon:
-        assert daemon.wait(60) == 0, daemon.log
+        assert daemon.wait(150) == 0, daemon.log
     boot = boot_of(daemon)
     lived = [(at_s, one) for at_s, one in reader.read(boot) if isinstance(one, Finding)]
     recording = open_recording(LIVE, Kind.DRIVE, Wishes())
@@ -80,8 +80,13 @@ def test_a_ride_lived_through_is_judged_as_its_replay_and_replays_from_its_journ
     ]
     for clause in {one.clause for _, one in replayed}:
         # Parts start in any order, so the first seconds are their own.
-        was = [(at_s, one) for at_s, one in lived if one.clause == clause and at_s > 3.0]
-        now = [(at_s, one) for at_s, one in replayed if one.clause == clause and at_s > 3.0]
+        was, now = (
+            [(at_s, one) for at_s, one in without_stalls(found) if at_s > 3.0]
+            for found in (
+                [(at_s, one) for at_s, one in lived if one.clause == clause],
+                [(at_s, one) for at_s, one in replayed if one.clause == clause],
+            )
+        )
         assert changes(was) == changes(now), clause
         assert [a for a, _ in was] == pytest.approx([a for a, _ in now], abs=1.0), clause
     again = subprocess.run(
@@ -96,7 +101,7 @@ def test_a_bus_that_fails_is_told_within_two_seconds_and_comes_back_by_itself(
     tmp_path: Path,
 ) -> None:
     with Daemon(tmp_path, "--simulate", str(DRIVES / "bus_faults.drive"), "--speed", "8") as daemon:
-        assert daemon.wait(60) == 0, daemon.log
+        assert daemon.wait(150) == 0, daemon.log
     lived = [
         (at_s, one)
         for at_s, one in reader.read(boot_of(daemon))
@@ -122,7 +127,7 @@ def test_a_bus_that_fails_is_told_within_two_seconds_and_comes_back_by_itself(
 def test_every_way_to_sense_is_lived_through_as_it_is_replayed(tmp_path: Path) -> None:
     path = DRIVES / "race_tether_supervised.drive"
     with Daemon(tmp_path, "--simulate", str(path), "--speed", "8") as daemon:
-        assert daemon.wait(60) == 0, daemon.log
+        assert daemon.wait(150) == 0, daemon.log
     records = list(reader.read(boot_of(daemon)))
     found = [(at_s, one) for at_s, one in records if isinstance(one, Finding) and at_s > 5.0]
     lived = [(str(one.verdict), one.clause) for _, one in without_stalls(found)]
@@ -145,7 +150,7 @@ def test_every_way_to_sense_is_lived_through_as_it_is_replayed(tmp_path: Path) -
 def test_a_step_of_the_system_s_date_changes_nothing_that_is_lived_through(tmp_path: Path) -> None:
     path = DRIVES / "clock_steps.drive"
     with Daemon(tmp_path, "--simulate", str(path), "--speed", "8") as daemon:
-        assert daemon.wait(60) == 0, daemon.log
+        assert daemon.wait(150) == 0, daemon.log
     records = list(reader.read(boot_of(daemon)))
     instants = [at_s for at_s, one in records if isinstance(one, Reading)]
     assert instants == sorted(instants)
@@ -264,7 +269,7 @@ def test_a_client_that_never_reads_delays_nothing(tmp_path: Path) -> None:
         with socket.socket(socket.AF_UNIX) as deaf:
             deaf.connect(str(daemon.feed_path))
             daemon.wait_for(lambda state: "over-speed" in [one.name for one in state.alerts])
-            assert daemon.wait(60) == 0, daemon.log
+            assert daemon.wait(150) == 0, daemon.log
 
 
 def test_what_is_asked_over_the_feed_is_done_and_journaled(tmp_path: Path) -> None:

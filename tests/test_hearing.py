@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
-from journal_samples import CONFIG, LAW, START, ride, written
+from journal_samples import CONFIG, DAY, LAW, NOTE, START, journal_in, ride, written
 
 from firmware.clock import ManualClock
 from firmware.config.reading import parse
@@ -14,8 +15,8 @@ from firmware.journal import folder, reader
 from firmware.journal.beginning import start_of
 from firmware.journal.hearing import MOST_BYTES, Hearing
 from firmware.journal.keeper import Keeper
-from firmware.journal.record import Heard, Note, Start
-from firmware.journal.writer import Journal
+from firmware.journal.record import GOES_ON, Heard, Note, Start
+from firmware.journal.writer import ROLL_S, Journal
 
 EVENT = Event("350.10(1)(gm)", Verdict.VIOLATION, 50.0, 61.0, 55.0, "mph", is_sure=False)
 
@@ -118,6 +119,25 @@ def test_a_boot_notes_how_the_one_before_ended_and_what_was_changed(tmp_path: Pa
     notes = _boot(path, START, other)
     assert [one.kind for one in notes] == ["start", "configuration", "key"]
     assert notes[1].what == "sledwarden.toml was changed"
+
+
+def test_a_boot_whose_next_segment_never_began_was_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal = journal_in(path)
+    journal.open()
+    for after_s in (0.0, ROLL_S + 1.0):
+        journal.put(NOTE, 100.0 + after_s, DAY + timedelta(seconds=after_s), urgent=True)
+        assert journal.flush(60.0)
+    assert journal.close(102.0 + ROLL_S, timeout_s=60.0)
+    first, second = folder.segments(path)
+    *_, (_, last) = reader.read(second.path)
+    assert (last.why, last.is_last) == ("stopped", True)
+    second.path.unlink()
+    *_, (_, last) = reader.read(first.path)
+    assert (last.why, last.is_last) == (GOES_ON, False)
+    (note, *_) = _boot(path, START, [LAW, CONFIG])
+    ended = "cut off where its next segment was to begin"
+    assert note.what == f"boot {folder.boots(path)[0].name} ended: {ended}"
 
 
 def test_a_boot_notes_each_consent_that_was_given_or_taken_back(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_the_receiver_said_stands_beside_an_exceedance(tmp_path: Path) -> N
     drive = tmp_path / "fast.drive"
     drive.write_text(FAST)
     with Daemon(tmp_path, "--simulate", str(drive), "--speed", "8") as daemon:
-        assert daemon.wait(60) == 0, daemon.log
+        assert daemon.wait(150) == 0, daemon.log
     heard = [one for _, one in reader.read(daemon.journal) if isinstance(one, Heard)]
     sentences = "".join(one.octets for one in heard).splitlines()
     times = [line.split(",")[1] for line in sentences if line.startswith("$GPRMC")]

@@ -22,6 +22,9 @@ DEFAULT_EVERY = {"RMC": 1, "VTG": 1, "GGA": 1, "GSA": 1, "GSV": 1, "GLL": 1, "GS
 _SPEEDS = {getattr(termios, f"B{baud}"): baud
            for baud in (4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800)}  # fmt: skip
 _TURN_S = 0.005
+_UNREAD_S = 0.5
+"""The longest, in real seconds, that a receiver waits until what it said was read; then nobody
+listens, and the next time is not waited for."""
 
 
 @dataclass
@@ -182,6 +185,7 @@ class ListeningReceiver(FakeReceiver):
         self.dropped = 0
         self.asked: list[bytes] = []
         self._replies = Replies()
+        self._is_read = True
         self._epoch = 0
         self._due_s = clock.mono_s()
         self._free_s = 0.0
@@ -214,13 +218,23 @@ class ListeningReceiver(FakeReceiver):
         super().close()
 
     def _run(self) -> None:
-        while not self._ended.wait(_TURN_S):
+        # By the clock, whose time stands while this thread does not get to run: a chip always does.
+        turn_s = _TURN_S / self._clock.real_s(1.0)
+        while not self._clock.wait(self._ended, turn_s):
             with self._lock:
+                self._let_be_read()
                 if self._ends is None:
                     continue
                 is_same = self._other_baud() == self.chip.baud
                 self._listen(is_same)
                 self._speak(is_same)
+
+    def _let_be_read(self) -> None:
+        """Waits, and so does the clock, for a reader that does not get to run."""
+        until_s = _UNREAD_S if self._is_read else 0.0
+        while self.is_unread and until_s > 0.0 and not self._ended.wait(0.001):
+            until_s -= 0.001
+        self._is_read = not self.is_unread
 
     def _other_baud(self) -> int:
         assert self._ends is not None  # asked while plugged in only

@@ -93,7 +93,7 @@ def _decoded(message: Message) -> record.Record | None:
 
 def _why(close: record.Record | None) -> str:
     if isinstance(close, record.Close):
-        return close.why
+        return close.why if close.is_last else "cut off where its next segment was to begin"
     if isinstance(close, record.Finished):
         return f"cut off: {close.note}"
     return ""

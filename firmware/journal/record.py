@@ -42,6 +42,9 @@ REVISION = 1
 """What has changed within that layout; named in every start record. 0 wrote each key of a reading,
 and its times to the nanosecond."""
 
+GOES_ON = "full, an hour old, or the date was set"
+"""Why a segment is closed within a boot, which goes on in the next one."""
+
 LAW_FOLDER = "law/"
 CONFIG_TOML = "config.toml"
 CONFIG_JSON = "config.json"
@@ -116,6 +119,11 @@ class Close:
     why: str
     records: int
     lost: int
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the boot ended with it, and did not go on in another segment."""
+        return self.why != GOES_ON
 
 
 @dataclass(frozen=True, slots=True)

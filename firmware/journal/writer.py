@@ -31,6 +31,7 @@ from firmware.journal.hearing import Hearing
 from firmware.journal.keeper import Keeper
 from firmware.journal.open_segment import OpenSegment
 from firmware.journal.record import (
+    GOES_ON,
     REVISION,
     Close,
     Gap,
@@ -298,7 +299,7 @@ class Journal:
                 self._segment = self._begun(self._home)
             run = self._run_before_roll()
             if run == 0:
-                self._close_segment(self._batch[0].at_s, "full, an hour old, or the date was set")
+                self._close_segment(self._batch[0].at_s, GOES_ON)
                 continue
             items = self._batch[:run]
             last_s = items[-1].at_s

@@ -182,7 +182,7 @@ def _check_kept(journal: Path, boot: Path | None, log_path: Path) -> None:
             if isinstance(record, Gap):
                 lost += record.lost
                 why = f"{lost} records were lost ({record.why})"
-        if not isinstance(last, Close):
+        if not isinstance(last, Close) or not last.is_last:
             why = why or "its end is missing"
     if why:
         raise SledwardenError(

@@ -135,7 +135,7 @@ class JournalRecording:
                 case _:
                     pass
             last = record
-        self.comparison.is_whole = isinstance(last, Close)
+        self.comparison.is_whole = isinstance(last, Close) and last.is_last
 
     def epochs(self) -> Iterator[EpochReport]:
         """The fixes that the journal holds; they have passed the gates."""

@@ -412,7 +412,7 @@ class _JudgingReader(_LegReader):
         is_whole = leg.start.segment <= 1 and all(one.is_of_records for one in leg.holes)
         if isinstance(self._last, Gap) or not is_whole or not leg.clauses:
             return
-        comparison.is_whole = isinstance(self._last, Close)
+        comparison.is_whole = isinstance(self._last, Close) and self._last.is_last
         comparison.finish()
         if comparison.difference and not comparison.lost:
             leg.difference = comparison.difference
