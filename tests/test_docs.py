@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 import typer
+from rich.text import Text
 
 from firmware import __released__, __version__, daemon
 from firmware.config.faults import law_packs, section_of
@@ -117,6 +118,20 @@ def test_every_command_says_what_it_does_with_an_example() -> None:
         for one in getattr(command, "commands", {name: command}).values():
             assert one.help, (name, one.name)
             assert "sledwarden " in one.help, f"{name} {one.name}: the help shows no example"
+
+
+def _helps(command: Any) -> Iterator[str]:
+    yield command.help or ""
+    yield from (getattr(one, "help", None) or "" for one in command.params)
+    for child in getattr(command, "commands", {}).values():
+        yield from _helps(child)
+
+
+def test_no_help_loses_a_word_in_brackets_to_its_markup() -> None:
+    for part in cli.PARTS.values():
+        for told in _helps(typer.main.get_command(importlib.import_module(part.module).app)):
+            bare = told.replace("[bold]", "").replace("[/bold]", "")
+            assert Text.from_markup(told).plain == Text(bare).plain
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)

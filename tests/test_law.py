@@ -120,8 +120,15 @@ def test_a_law_that_is_not_there_is_told_with_those_that_are() -> None:
         f"{law.FOLDER / 'zz.toml'}: can't be read (No such file or directory).\n"
         "Laws that are here: "
         + ", ".join(sorted(one.stem for one in law.FOLDER.glob("*.toml")))
-        + "."
+        + ". A pack of your own is named by its path, x.toml."
     )
+
+
+@pytest.mark.parametrize("word", ["/tmp", "/", "*", "", "..", "w[i]"])
+def test_a_path_or_a_pattern_for_a_word_is_no_law(word: str) -> None:
+    assert law.words_of(word) == (word,)
+    with pytest.raises(LawError, match="No such file or directory"):
+        law.load_all(word)
 
 
 def test_the_vehicles_that_a_law_binds_are_those_that_a_config_names() -> None:

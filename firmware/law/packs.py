@@ -109,7 +109,8 @@ def words_of(words: str | Iterable[str]) -> tuple[str, ...]:
             continue
         named[word] = None
         if not word.endswith(".toml"):
-            named.update((one.stem, None) for one in sorted(FOLDER.glob(f"{word}_*.toml")))
+            here = sorted(one.stem for one in FOLDER.glob("*.toml"))
+            named.update((one, None) for one in here if one.startswith(f"{word}_"))
     return tuple(named)
 
 
@@ -155,7 +156,9 @@ def _read(word: str) -> bytes:
     except OSError as error:
         known = ", ".join(sorted(one.stem for one in FOLDER.glob("*.toml")))
         raise LawError(
-            str(path), [f"can't be read ({error.strerror})."], f"Laws that are here: {known}."
+            str(path),
+            [f"can't be read ({error.strerror})."],
+            f"Laws that are here: {known}. A pack of your own is named by its path, x.toml.",
         ) from error
 
 

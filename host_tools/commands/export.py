@@ -66,8 +66,8 @@ def export(
     Findings and events are waypoints, features or rows. It writes the whole file or none. What was
     recorded before the date was known is dated by the unit's own later word, and marked. A journal
     that is not what its unit sealed is told beside it, as by sledwarden verify. Nothing is
-    told of what lies inside the circles of [privacy]; such a copy, and a coarse one, says that it
-    is no evidence.
+    told of what lies inside the unit's privacy.circles; such a copy, and a coarse one, says that
+    it is no evidence.
     """
     write = writer_of(to)
     sources = find(paths)

@@ -50,7 +50,7 @@ def report(
     The page opens in any browser without a network and prints to A4 or Letter. It says what
     sledwarden verify says of the journal, and what was not watched. What was recorded before the
     date was known is dated by the unit's own later word, and marked. Nothing is told of what lies
-    inside the circles of [privacy]; a page that leaves something out says that it is no evidence.
+    inside the unit's privacy.circles; a page that leaves something out says that it is no evidence.
     """
     given = None if key is None else load_key(key)
     sources = find(paths)
