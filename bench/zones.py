@@ -1,7 +1,8 @@
 """A state's zone pack: what it costs to build, to open and to ask, beside its peers.
 
 Three million footprints, made up by `bench.footprints`; 20,000 points along 200 tracks of 100
-points, 10 m apart, each from a building off in some direction.
+points, 10 m apart, each from a building off in some direction; and 20 minutes to and fro through
+the densest town, at 25 mph and three fixes a second.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import json
 import math
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -23,11 +27,15 @@ from bench import footprints
 from bench.line import ENVIRONMENT, ROOT
 from bench.report import Column, Figures, Table
 from firmware.maps.packs import Pack
+from firmware.maps.plane import Plane
 
 TRACKS: Final = 200
 POINTS: Final = 100
 STEP_M: Final = 10.0
 SEED: Final = 150
+TOWN_POINTS: Final = 3600
+TOWN_STEP_M: Final = 11.2 / 3.0
+TOWN_WIDE_M: Final = 1500.0
 COVERED: Final = "-93.5,42,-86,47.8"
 
 SIDES: Final = {
@@ -36,6 +44,8 @@ SIDES: Final = {
     "strtree": "shapely's STRtree, all in memory",
     "duckdb": "DuckDB spatial, R-tree",
 }
+
+DENSEST: Final = "the same in the densest town, 3 Hz"
 
 NOTE = (
     "{count:,} footprints in {mb:,.0f} MB, built from GeoJSON lines of {source_mb:,.0f} MB in "
@@ -53,6 +63,7 @@ COLUMNS = (
     Column("what", "what"),
     Column("open_ms", "open ms", ",.1f"),
     Column("first_ms", "first answer ms", ",.1f"),
+    Column("first_cpu_ms", "its CPU", ",.1f"),
     Column("cold_ms", "cold", ",.1f"),
     Column("asked_p50", "near us p50", ",.1f"),
     Column("asked_p99", "p99", ",.0f"),
@@ -80,6 +91,8 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
         built = _build(source, pack)
         tracks = tracks_of(pack, TRACKS)
         points.write_text(json.dumps(tracks))
+        town = folder / "town.json"
+        town.write_text(json.dumps([through(densest(pack))]))
         few = folder / "few.json"
         few.write_text(json.dumps(tracks[:1]))
         unit: Figures = {}
@@ -96,6 +109,9 @@ def measure(share: float, say: Callable[[str], None]) -> Table:
                     row[key] = median(one[key] for one in warm)
                 row["cold_ms"] = median(one["first_ms"] for one in cold)
             table.rows.append({"what": what} | row)
+            if kind == "unit":
+                say("zones: the unit, in the densest town")
+                table.rows.append({"what": DENSEST} | side(kind, pack, town))
         table.note = NOTE.format(
             count=count, mb=pack.stat().st_size / 1e6, source_mb=source.stat().st_size / 1e6,
             points=TRACKS * POINTS, readings=unit["readings"], features=unit["features_most"],
@@ -129,6 +145,25 @@ def tracks_of(path: Path, count: int) -> list[list[tuple[float, float]]]:
         tracks.append([(lat + up * at, lon + along * at) for at in range(POINTS)])
     pack.close()
     return tracks
+
+
+def densest(path: Path) -> tuple[float, float]:
+    """The middle of the square kilometre or so that has most buildings."""
+    uri = f"file:{path}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as file:
+        boxes = file.execute("SELECT miny, minx FROM rtree_features_geom")
+        counts = Counter((round(lat / 0.01), round(lon / 0.014)) for lat, lon in boxes)
+    (((up, along), _),) = counts.most_common(1)
+    return up * 0.01, along * 0.014
+
+
+def through(middle: tuple[float, float]) -> list[tuple[float, float]]:
+    """A way to and fro through a town, that comes by most of its streets."""
+    plane, places = Plane(*middle), []
+    for number in range(TOWN_POINTS):
+        at = number * TOWN_STEP_M / TOWN_WIDE_M
+        places.append(plane.place(TOWN_WIDE_M * math.sin(at), TOWN_WIDE_M * math.sin(at * 1.7)))
+    return places
 
 
 def side(kind: str, pack: Path, points: Path, *more: str) -> Figures:
