@@ -99,15 +99,21 @@ def _mended(wkb: bytes) -> Shape:
         if mended is None:
             raise ValueError(f"encloses nothing ({said[-1]}); {_NO_MAP}")
         geom = shapely.transform(mended, _rounded)
-        if not shapely.is_valid(
-            geom
-        ):  # rounding made corners meet: now on the grid of the decimals
-            snapped = _flat(shapely.set_precision(mended, 10.0**-DIGITS), mended)
-            geom = shapely.transform(mended if snapped is None else snapped, _rounded)
+        if not shapely.is_valid(geom):  # rounding made corners meet
+            geom = _on_grid(mended)
         if not shapely.is_valid(geom):
             raise ValueError(f"can't be repaired ({said[-1]}); {_NO_MAP}")
     box: Box = tuple(shapely.bounds(geom).tolist())
     return Shape(_blob(_wkb(geom), box), box, "; ".join(said))
+
+
+def _on_grid(mended: BaseGeometry) -> BaseGeometry:
+    """A shape on the grid of the decimals, mended anew for it. On a large one that takes minutes:
+    there it keeps the corners that it has."""
+    if shapely.get_num_coordinates(mended) > FEW_CORNERS:
+        return mended
+    snapped = _flat(shapely.set_precision(mended, 10.0**-DIGITS), mended)
+    return shapely.transform(mended if snapped is None else snapped, _rounded)
 
 
 def _flat(shape: BaseGeometry, like: BaseGeometry) -> BaseGeometry | None:
