@@ -30,6 +30,7 @@ from firmware.readings import (
 )
 
 LIGHT = Reading(Channel.LIGHT_HEAD, Light(850.0, 170.0), 100.0, "bh1750", 1.75)
+TOWN = "/reading/surroundings"
 TETHER = Reading(Channel.TETHER, Tether(TetherState.IN), 100.0, "gpio17", 2.5)
 
 
@@ -207,3 +208,44 @@ def test_what_stands_for_several_names_each_with_its_instant() -> None:
     recall = Recall()
     engine = Reading(Channel.ENGINE, Engine(True), 1.0, "gpio27")
     assert not recall.is_again(engine)
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        b'{"corners":[[1' + b"0" * 400 + b",1,1,1]]}",  # more steps than a float can hold
+        b'{"later":' + b"[" * 5000 + b"]" * 5000 + b"}",  # an unknown key, nested without end
+    ],
+)
+def test_what_no_reader_can_hold_is_refused(feature: bytes) -> None:
+    value = b'{"lat_deg":1,"lon_deg":1,"radius_m":1,"features":[%b]}' % feature
+    with pytest.raises(RecordError, match="/reading/surroundings: "):
+        list(
+            Recall().records("/reading/surroundings", b'{"at_s":1,"source":"z","value":%b}' % value)
+        )
+    nested = b'{"at_s":1,"later":' + b"[" * 5000 + b"]" * 5000 + b',"channels":[],"mono_s":[]}'
+    with pytest.raises(RecordError, match="/again: "):
+        list(Recall().records("/again", nested))
+
+
+def test_none_of_those_before_is_shown_twice() -> None:
+    before = tuple(map(_house, range(5)))
+    twice = [FeatureText(first=3, count=2), FeatureText(first=0, count=4)]
+    with pytest.raises(ValueError, match="feature 3 of those before it twice"):
+        read(SurroundingsText(44.0, -88.0, 10.0, twice), before)
+    both = _around(_house(1), _house(2), _house(1))
+    text = written(both, before)
+    assert [one.count for one in text.features] == [2, 0]  # the second time it is told in full
+    assert read(text, before) == both
+
+
+def test_what_a_segment_shows_again_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("firmware.journal.recall.MOST_SHOWN", 10)
+    town = Reading(Channel.SURROUNDINGS, _around(*map(_house, range(4))), 100.0, "zones")
+    telling, hearing = Recall(), Recall()
+    texts = [telling.text(town, 100.0) for _ in range(6)]
+    assert [b'"count":4' in text for text in texts] == [False, True, True, False, False, False]
+    for text in texts:  # and after it, all is there as before
+        assert list(hearing.records("/reading/surroundings", text)) == [(100.0, town)]
+    with pytest.raises(RecordError, match="features 0 to 4 of 0 before it"):
+        list(hearing.records("/reading/surroundings", texts[1]))

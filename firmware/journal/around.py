@@ -9,7 +9,7 @@ map is on that grain, as it is on a unit; else they are degrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal
 
 import msgspec
@@ -21,6 +21,10 @@ STEPS_PER_DEG = 10.0**PLACE_DIGITS
 
 MOST_FEATURES = 200_000
 """More than lie around any place: a reading that would show more is refused."""
+
+MOST_SHOWN = 4_000_000
+"""Once the readings of a segment have shown so many, the next tell all in full: what is read takes
+no more time than its bytes are worth. An hour in a town shows less than a third of that."""
 
 Shape = Literal["point", "line", "polygon"]
 Part = tuple[tuple[float, float], ...]
@@ -57,7 +61,7 @@ def written(around: Surroundings, before: Sequence[Feature]) -> SurroundingsText
     places = {(one.kind, one.id): place for place, one in enumerate(before)}
     texts: list[FeatureText] = []
     for feature in around.features:
-        place = places.get((feature.kind, feature.id))
+        place = places.pop((feature.kind, feature.id), None)  # so that none is shown twice
         last = texts[-1] if texts else None
         if place is None or before[place] != feature:
             texts.append(_in_full(feature))
@@ -71,19 +75,26 @@ def written(around: Surroundings, before: Sequence[Feature]) -> SurroundingsText
 
 
 def read(text: SurroundingsText, before: Sequence[Feature]) -> Surroundings:
-    """The reading's value; raises ValueError where it shows what was not there, or too much."""
+    """The reading's value; raises ValueError where it shows what was not there, too much, or one
+    of those before it twice."""
     features: list[Feature] = []
+    again: list[tuple[int, int]] = []
     for one in text.features:
         if one.count:
             end = one.first + one.count
             if not 0 <= one.first < end <= len(before):
                 raise ValueError(f"features {one.first} to {end} of {len(before)} before it")
+            again.append((one.first, end))
             features += before[one.first : end]
         else:
             parts = tuple(_degrees(part) for part in one.corners) if one.corners else one.parts
             features.append(Feature(one.kind, one.id, one.name, one.shape, parts, one.attributes))
         if len(features) > MOST_FEATURES:
             raise ValueError(f"more than {MOST_FEATURES:,} features")
+    again.sort()
+    for (_, end), (first, _) in pairwise(again):
+        if first < end:
+            raise ValueError(f"feature {first} of those before it twice")
     return Surroundings(
         text.lat_deg, text.lon_deg, text.radius_m, tuple(features), text.packs, text.dated
     )

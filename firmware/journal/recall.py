@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from firmware.journal.around import MOST_SHOWN
 from firmware.journal.record import Again, Record, RecordError, decode, encode
 from firmware.readings import Channel, Feature, Reading, Surroundings
 
@@ -32,11 +33,13 @@ class Recall:
     def __init__(self) -> None:
         self._last: dict[Channel, Reading] = {}
         self._before: Sequence[Feature] = ()
+        self._shown = 0
 
     def copy(self) -> Recall:
         """The same, to be thrown away where what is told next does not come to the disk."""
         one = Recall()
         one._last, one._before = self._last.copy(), self._before
+        one._shown = self._shown
         return one
 
     # On the writing side.
@@ -89,7 +92,9 @@ class Recall:
         if record.channel in AGAIN:
             self._last[record.channel] = record
         elif isinstance(record.value, Surroundings):
-            self._before = record.value.features
+            features = record.value.features
+            self._shown += len(features)
+            self._before = features if self._shown < MOST_SHOWN else ()
 
 
 def again(readings: Sequence[Reading]) -> Again:

@@ -352,7 +352,7 @@ def decode(topic: str, message: bytes, before: Sequence[Feature] = ()) -> tuple[
         return head.at_s, Reading(channel, value, mono_s, head.source, head.fresh_s)
     except KeyError:
         raise RecordError(f"{topic}: is not a topic of the journal") from None
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as fault:
+    except (ValueError, OverflowError, RecursionError) as fault:  # msgspec's own are ValueErrors
         raise RecordError(f"{topic}: {fault}") from fault
 
 

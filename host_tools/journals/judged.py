@@ -12,7 +12,7 @@ from msgspec import structs
 
 from firmware.config.reading import parse as parse_config
 from firmware.config.schema import Config
-from firmware.errors import JournalError
+from firmware.errors import ConfigError, JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Notice, Pull, Standing
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
@@ -187,7 +187,17 @@ def laws_in(attached: dict[str, bytes]) -> list[Law]:
 
 
 def config_of(start: Start, attached: dict[str, bytes]) -> Config:
-    """The configuration that was in force, with what the start record says of it."""
+    """The configuration that was in force, with what the start record says of it.
+
+    Raises ConfigError where it can't be read.
+    """
+    try:
+        return _config_of(start, attached)
+    except (ValueError, RecursionError) as fault:
+        raise ConfigError("the journal's configuration", [f"can't be read: {fault}"]) from fault
+
+
+def _config_of(start: Start, attached: dict[str, bytes]) -> Config:
     whole = attached.get(CONFIG_JSON)
     if whole is not None:
         return msgspec.json.decode(whole, type=Config)

@@ -200,7 +200,7 @@ def _terms(start: Start, attached: dict[str, bytes]) -> tuple[list[Law], Config,
         notes.append(f"The law that the journal carries can't be read: {fault.faults[0]}")
     try:
         config = config_of(start, attached)
-    except (ConfigError, msgspec.DecodeError, msgspec.ValidationError):
+    except ConfigError:
         config = every_sensor()
         notes.append("The configuration that the journal carries can't be read: times are UTC.")
         config = msgspec.structs.replace(

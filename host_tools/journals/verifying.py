@@ -442,7 +442,7 @@ def _unit_file(path: Path) -> UnitFile:
         return msgspec.json.decode(path.read_bytes(), type=UnitFile)
     except OSError as fault:
         raise JournalError(str(path), f"can't be read: {fault.strerror}.") from fault
-    except (msgspec.DecodeError, msgspec.ValidationError) as fault:
+    except (ValueError, RecursionError) as fault:
         raise JournalError(
             str(path),
             f"is no unit.json: {fault}.",
