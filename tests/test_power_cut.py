@@ -20,7 +20,7 @@ WRITING = machine.ROOT / "tests" / "powercut" / "writing.py"
 in_the_machine = pytest.mark.skipif(bool(machine.missing()), reason=machine.missing())
 
 
-def _cut_again_and_again(kind: str, cuts: int, folder: Path, patience_s: float = 20.0) -> Tally:
+def _cut_again_and_again(kind: str, cuts: int, folder: Path, patience_s: float = 120.0) -> Tally:
     """Runs a kind of writer in the machine, and cuts its power at so many moments."""
     disk = VolatileDisk(machine.empty_disk(folder))
     printed = machine.run(disk, WRITING, ["1", "3", kind], folder)

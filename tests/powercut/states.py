@@ -14,6 +14,7 @@ from firmware.clock import ManualClock
 from firmware.errors import JournalError
 from firmware.findings import Event, Finding, Verdict
 from firmware.journal import folder, ledger, proof, reader, stored
+from firmware.journal import keeper as keeping
 from firmware.journal.record import Record, Start
 from firmware.journal.writer import Journal
 from host_tools.journals.paths import find
@@ -40,7 +41,7 @@ class Run:
 
     first: bytes
     timeline: list[Happening]
-    patience_s: float = 20.0
+    patience_s: float = 120.0
 
 
 @dataclass(slots=True)
@@ -96,6 +97,7 @@ def _some_cuts(run: Run, count: int, seed: str, place: Path) -> Tally:
     chance = random.Random(seed)
     tally = Tally()
     stored.LEVEL = 3  # how well it packs is not tried here, and 17 takes a third of the time
+    keeping._NICE = 0  # nor whether it stands back: on a busy machine it would for minutes
     writes = [at for at, one in enumerate(run.timeline) if isinstance(one, Write)]
     known: dict[str, list[Record]] = {}
     with LoopDisk(place, len(run.first)) as loop:
