@@ -40,7 +40,7 @@ NOTE = (
     "4 kB that this touches, with each sync; device is what /proc/diskstats says of the disk "
     "meanwhile, by whomever, with the file system's own journal. The peers keep the same judged "
     "records as JSON, committed at the same instants, without seal, index or schema. In the town "
-    "as much lies near as is ever read, everywhere; its map is read each 286 m."
+    "as much lies near as is ever read, everywhere; its map is read anew as often as a unit does."
 )
 COLUMNS = (
     Column("what", "what"),
