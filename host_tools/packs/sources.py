@@ -33,6 +33,7 @@ _DEGREES: Final = (None, "EPSG:4326", "OGC:CRS84")
 _WANTED: Final = "GeoJSON or another vector map"
 _LINES: Final = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
 _COUNTED: Final = (".gpkg", ".fgb", ".shp")
+_LARGEST_MB: Final = "800"  # of one shape in GeoJSON: some six million corners, not GDAL's 1.5
 _FOLDER: Final = ".gdb"  # Esri's file geodatabase is a folder
 _HARMLESS: Final = ("Non closed ring", "unregistered extension")
 _FINE: Final = ("points", "lines", "multilinestrings", "multipolygons")
@@ -108,6 +109,7 @@ def _opened(
 ) -> tuple[str, dict[str, Any]]:
     """What GDAL is given to open, and with which options."""
     name, head = str(path.resolve()), b""
+    pyogrio.set_gdal_config_options({"OGR_GEOJSON_MAX_OBJ_SIZE": _LARGEST_MB})
     is_osm = path.name.endswith(OSM)
     if path.suffix == ".gz":
         # Else GDAL leaves a file beside the map.
