@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from operator import itemgetter
+from typing import Any, TypeVar
 
+from firmware.errors import JournalError
 from host_tools.journals.ride import Hole, Leg, Ride
 
 MARK = "redacted copy, no evidence"
@@ -18,18 +21,32 @@ WHY = "left out: inside a privacy circle"
 _M_PER_DEG = 111_195.0
 
 Span = tuple[float, float]
+Change = TypeVar("Change", bound=tuple[Any, ...])
+"""An instant, and what held from it on."""
 
 
 def hide(ride: Ride) -> str:
     """Leaves out what the journal's own privacy circles cover; in a sentence what that was.
 
     From the first fix inside of one to the next fix outside of all, nothing stays: no fix, no
-    finding, no alert, no event that touches it. A ride that begins or ends inside begins with its
-    first fix outside, and ends with its last.
+    finding, no alert, no event that touches it, nor for how long. A ride that begins or ends inside
+    begins with its first fix outside, and ends with its last; a boot that has none outside is left
+    out. Raises JournalError where nothing is left.
     """
-    gone = sum(_hide(leg) for leg in ride.legs if leg.circles)
     if not any(leg.circles for leg in ride.legs):
         return ""
+    gone = sum(_hide(leg) for leg in ride.legs if leg.circles)
+    ride.legs = [leg for leg in ride.legs if not _is_all_gone(leg)]
+    if not ride.legs:
+        raise JournalError(
+            "journal",
+            "lies all inside of its privacy circles: a copy would tell nothing.",
+            "--everything tells what lies inside, too.",
+        )
+    offset_s = 0.0
+    for leg in ride.legs:
+        leg.offset_s = offset_s
+        offset_s += leg.length_s
     _mark(ride)
     return f"{gone:,} fixes inside of privacy circles were left out: this copy is no evidence."
 
@@ -84,6 +101,9 @@ def _hide(leg: Leg) -> int:
     }
     for strip, changes in leg.strips.items():
         leg.strips[strip] = _outside(changes, spans)
+    for clause, whys in leg.unknowns.items():
+        nothing = [(from_s, "", False) for from_s, _ in spans]
+        leg.unknowns[clause] = sorted([*_outside(whys, spans), *nothing], key=itemgetter(0))
     leg.features = {
         key: feature
         for key, feature in leg.features.items()
@@ -134,11 +154,16 @@ def _touches(from_s: float, to_s: float, spans: Sequence[Span]) -> bool:
     return any(from_s < end_s and begin_s <= to_s for begin_s, end_s in spans)
 
 
-def _outside(changes: list[tuple[float, str]], spans: Sequence[Span]) -> list[tuple[float, str]]:
+def _outside(changes: Sequence[Change], spans: Sequence[Span]) -> list[Change]:
     """The changes of a state outside of the spans; after each, what held at its end."""
     kept = [one for one in changes if not _is_in(one[0], spans)]
     for _, end_s in spans:
-        held = [word for at_s, word in changes if at_s < end_s]
+        held = [one for one in changes if one[0] < end_s]
         if held and not math.isinf(end_s):
-            kept.append((end_s, held[-1]))
-    return sorted(kept, key=lambda one: one[0])
+            kept.append(type(held[-1])((end_s, *held[-1][1:])))
+    return sorted(kept, key=itemgetter(0))
+
+
+def _is_all_gone(leg: Leg) -> bool:
+    """Whether a boot had fixes, all of them inside."""
+    return not leg.track.at_s and any(one.what == WHY for one in leg.holes)

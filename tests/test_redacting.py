@@ -12,10 +12,13 @@ from typer.testing import CliRunner, Result
 
 from firmware.clock import ManualClock
 from firmware.journal.writer import Journal
+from firmware.law.packs import load
+from host_tools import redacting
 from host_tools.cli import app
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown
 from host_tools.journals.ride import Ride
+from host_tools.report.words import headline
 
 # The ride goes north from 45.0, by 1.11195 m a record; record 150 is the middle of the circle, and
 # 50 m are 44.97 records: 106 to 194 lie inside. Of these 89 records 61 are fixes: three of ten are
@@ -94,6 +97,52 @@ def test_a_ride_that_begins_inside_begins_with_its_first_fix_outside(tmp_path: P
     (leg,) = _read(_journal(tmp_path / "journal", config)).legs
     assert round(leg.from_s, 1) == 105.6  # record 55 is a lamp's
     assert leg.from_s == leg.track.at_s[0]
+
+
+def test_a_boot_that_lies_all_inside_is_left_out_with_its_time(tmp_path: Path) -> None:
+    config = CIRCLE.replace("45.0015 -90.1 50", "45.002 -90.1 180")  # the whole ride but its begin
+    path = _journal(tmp_path / "journal", config)
+    assert len(_read(path).legs) == 1
+    given = [("config.toml", config.encode())]
+    journal = Journal(path, START, ManualClock(100.0), attachments=given)
+    journal.open()
+    put_all(journal, ride_of(300)[100:])  # within 180 m of the middle
+    assert journal.close(130.0, timeout_s=60.0)
+    ride = _read(path)
+    assert [leg.start.boot for leg in ride.legs] == [1]
+    assert len(_read(path, shows_all=True).legs) == 2
+
+
+def test_a_journal_that_lies_all_inside_gives_no_copy(tmp_path: Path) -> None:
+    config = CIRCLE.replace("45.0015 -90.1 50", "45.0015 -90.1 500")
+    path = _journal(tmp_path / "journal", config)
+    done = _export(path, tmp_path / "ride.csv")
+    assert done.exit_code == 1
+    assert "lies all inside of its privacy circles" in done.stderr
+    assert not (tmp_path / "ride.csv").exists()
+
+
+def test_what_was_not_watched_is_not_told_for_the_time_inside(journal: Path) -> None:
+    whys = [
+        (100.0, "starting", True), (101.0, "", True),
+        (109.0, "lamp not seen", True), (112.0, "", True),  # goes on into the circle
+        (113.0, "the rider's secret", True), (114.0, "", True),
+        (118.0, "no answer", True), (122.5, "", True),  # from 119.6 on it is told
+    ]  # fmt: skip
+    ride = _read(journal, shows_all=True)
+    (leg,) = ride.legs
+    leg.unknowns = {"350.09(3)": whys}
+    redacting.hide(ride)
+    told = {one.why: (round(one.seconds, 1), one.times) for one in leg.not_watched()}
+    assert told == {"starting": (1.0, 1), "lamp not seen": (1.6, 1), "no answer": (2.9, 1)}
+
+
+def test_a_report_of_what_is_told_alone_calls_no_ride_clean(journal: Path) -> None:
+    ride = _read(journal)
+    ride.legs[0].clauses = {one.citation: one for one in load("wi").clause}
+    assert headline(ride, []) == (
+        "Nothing was found against the rider in what is told; something was left out."
+    )
 
 
 def test_coarse_places_lie_on_a_grid(journal: Path, tmp_path: Path) -> None:

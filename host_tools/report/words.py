@@ -7,6 +7,7 @@ from datetime import datetime
 from firmware.journal.proof import Verdict as Sealed
 from firmware.law.packs import Clause
 from host_tools.journals.ride import Exceedance, Leg, NotWatched, Ride
+from host_tools.redacting import WHY as LEFT_OUT
 from host_tools.report.markup import Markup, el
 
 MINUS = "\N{MINUS SIGN}"
@@ -93,6 +94,8 @@ def headline(ride: Ride, exceedances: list[Exceedance]) -> str:
         return f"{count(sure, 'violation')}."
     if unsure:
         return f"No violation, and {count(unsure, 'exceedance')} not sure."
+    if any(one.what == LEFT_OUT for leg in ride.legs for one in leg.holes):
+        return "Nothing was found against the rider in what is told; something was left out."
     shares = _blind_shares(ride)
     if shares and min(shares) > 0.95:
         return "Nothing can be said of this ride: it was not watched."
