@@ -12,7 +12,10 @@ from firmware.parts import load
 from firmware.readings import Channel
 from firmware.rider.notices import notices_of
 from firmware.rules.base import Rule
+from firmware.rules.lamp import LOOK_S, levels_of
+from firmware.situation.sky import LAMP_LUX
 from firmware.situation.territory import InTerritory, Territories
+from firmware.steady import Lines, Steady
 
 
 def bound(laws: Iterable[Law], config: Config, *, has_borders: bool) -> list[tuple[Clause, Rule]]:
@@ -55,6 +58,21 @@ def territories_of(laws: Iterable[Law], config: Config) -> Territories:
         clauses.setdefault(law.jurisdiction, []).extend(law.clause)
     vehicle = config.unit.vehicle
     return Territories({one: notices_of(theirs, vehicle) for one, theirs in clauses.items()})
+
+
+def steady_of(config: Config, *, holds_back: bool) -> Steady:
+    """What holds back the looks that say nothing new, and none that crosses a line of the rules."""
+    lines = {}
+    for lamp, channel in (("head", Channel.LIGHT_HEAD), ("tail", Channel.LIGHT_TAIL)):
+        levels = levels_of(config, lamp)
+        own = (LAMP_LUX,) if lamp == "head" else ()
+        lines[channel] = Lines((*levels.lines, *own), (levels.red_limit(lamp),))
+    ambient = config.light.ambient
+    if ambient is not None:
+        lines[Channel.LIGHT_AMBIENT] = Lines((ambient.dark_lux, ambient.light_lux))
+    return Steady(
+        holds_back=holds_back, lines=lines, settle_s=config.rules.lamp_dwell_s + 2.0 * LOOK_S
+    )
 
 
 def fitted_channels(config: Config) -> frozenset[Channel]:

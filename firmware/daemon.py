@@ -19,6 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from firmware import __version__, leash
+from firmware.binding import steady_of
 from firmware.buses.i2c import I2cBus
 from firmware.buses.pins import Pins
 from firmware.clock import Clock
@@ -232,6 +233,7 @@ def _run(plan: Plan, speed: float, *, is_leashed: bool) -> int:
             outputs=fitted.outputs,
             tell=[console.alert],
             notifier=Notifier(),
+            steady=steady_of(plan.config, holds_back=clock.real_s(1.0) >= 1.0),
         )
         hearing = Hearing("gps")
         if fitted.gps is not None:

@@ -7,6 +7,7 @@ long a state must last, and what it is worth, is for `rules/lamp.py`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -70,6 +71,18 @@ class Levels:
         if self.on_lux is None:
             return None
         return GLARE_SHARE * (self.high_lux or self.on_lux * UNKNOWN_HIGH)
+
+    @property
+    def lines(self) -> tuple[float, ...]:
+        """Where more or less light is another word: the lux of all lines of the truth table."""
+        if self.on_lux is None or self.glare_lux is None:
+            return (self.least_lux,)
+        own = [self.on_lux] if self.high_lux is None else [self.on_lux, self.high_lux]
+        lines = [self.least_lux, OUT_SHARE * self.on_lux, self.glare_lux]
+        lines += [share * lux for lux in own for share in (SAME_SHARE, COVERED_SHARE)]
+        if self.high_lux is not None:
+            lines.append(math.sqrt(self.on_lux * self.high_lux))
+        return tuple(lines)
 
     def red_limit(self, lamp: str) -> float:
         """The share of red that a tail lamp must have, and that no head lamp has."""

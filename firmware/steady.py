@@ -9,15 +9,16 @@ waits; each ten seconds as itself, so that what creeps is followed. What is not 
 a replay of the journal judges the very same.
 
 Nothing is held back that a rule could be quicker by: not a fix, not a press, not the first word of
-a sensor, not a change of a contact.
+a sensor, not a change of a contact, not a light that crosses one of the lines by which it is
+judged, and no look at all for as long after a change of a lamp or a contact as one must last.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from firmware.readings import (
     Channel,
@@ -68,6 +69,19 @@ STEADY: Final = frozenset(
 )
 """The channels whose words are held back; all others go through."""
 
+UNSETTLING: Final = STEADY - {Channel.RECEIVER, Channel.LIGHT_AMBIENT}
+"""A change of these may be what an alert waits to see last."""
+
+
+class Lines(NamedTuple):
+    """Where a light is judged to be another: in lux, and in the share of red."""
+
+    lux: tuple[float, ...] = ()
+    red: tuple[float, ...] = ()
+
+
+NO_LINES: Final = Lines()
+
 
 @dataclass(slots=True)
 class _Said:
@@ -95,9 +109,19 @@ class _Said:
 class Steady:
     """Holds back readings that say nothing new; asked at each instant for what is due."""
 
-    def __init__(self, *, holds_back: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        holds_back: bool = True,
+        lines: Mapping[Channel, Lines] | None = None,
+        settle_s: float = 0.0,
+    ) -> None:
         """Without `holds_back` everything goes through: a simulation that runs faster has that much
-        less time until a word lapses."""
+        less time until a word lapses. `settle_s` seconds after a change every look goes through,
+        so that one that must last is seen to have lasted as soon as it has."""
+        self._lines = lines or {}
+        self._settle_s = settle_s
+        self._changed_s = -math.inf
         self._holds_back = holds_back
         self._said: dict[Channel, _Said] = {}
         self._given_s = 0.0
@@ -110,9 +134,13 @@ class Steady:
         if said is None:
             self._said[reading.channel] = _Said(reading, reading.mono_s)
             return (reading,)
-        if is_same(said.judged, reading):
-            said.held_back = reading
-            return ()
+        if is_same(said.judged, reading, self._lines.get(reading.channel, NO_LINES)):
+            is_settled = reading.mono_s > self._changed_s + self._settle_s
+            if is_settled or reading.channel is Channel.RECEIVER:
+                said.held_back = reading
+                return ()
+        elif reading.channel in UNSETTLING:
+            self._changed_s = reading.mono_s
         before, last = said.judged, said.held_back
         said.judged, said.looked_s, said.held_back = reading, reading.mono_s, None
         return (reading,) if last is None else (_seen(before, last), reading)
@@ -146,7 +174,7 @@ def _seen(word: Reading, look: Reading) -> Reading:
     )
 
 
-def is_same(one: Reading, other: Reading) -> bool:
+def is_same(one: Reading, other: Reading, lines: Lines = NO_LINES) -> bool:
     """Whether the later of two readings of a channel says nothing that the earlier did not."""
     if one.source != other.source or one.fresh_s != other.fresh_s:
         return False
@@ -157,6 +185,11 @@ def is_same(one: Reading, other: Reading) -> bool:
                 apart_lux <= ERROR_SHARE * min(was.error_lux, now.error_lux)
                 and (was.lux == 0.0) is (now.lux == 0.0)
                 and _is_near(was.red_share, now.red_share, SAME_RED)
+                and not any(_is_crossed(was, now, line) for line in lines.lux)
+                and not any(
+                    ((was.red_share or 0.0) < line) is not ((now.red_share or 0.0) < line)
+                    for line in lines.red
+                )
             )
         case Supply() as was, Supply() as now:
             is_on_too = (was.is_on, was.is_open) == (now.is_on, now.is_open)
@@ -173,6 +206,13 @@ def is_same(one: Reading, other: Reading) -> bool:
             )
         case _:
             return False
+
+
+def _is_crossed(was: Light, now: Light, lux: float) -> bool:
+    """Whether one is below a line and the other is not; or surely below it, by its error."""
+    return (was.lux < lux) is not (now.lux < lux) or (
+        (was.lux + was.error_lux < lux) is not (now.lux + now.error_lux < lux)
+    )
 
 
 def _is_near(was: float | None, now: float | None, most: float) -> bool:

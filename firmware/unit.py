@@ -75,8 +75,10 @@ class Unit:
         outputs: Sequence[Output],
         tell: Sequence[Callable[[Alert], None]] = (),
         notifier: Notifier | None = None,
+        steady: Steady | None = None,
     ) -> None:
-        """`tell` hears each change of an alert, after the lights have changed."""
+        """`tell` hears each change of an alert, after the lights have changed; `steady` holds back
+        what says nothing new, and without it nothing is held back."""
         self.monitor = monitor
         self.clock = clock
         self._real = Clock()
@@ -84,7 +86,7 @@ class Unit:
         self._tell = list(tell)
         self._notifier = notifier or Notifier({})
         self._queue: queue.SimpleQueue[Reading | None] = queue.SimpleQueue()
-        self._steady = Steady(holds_back=clock.real_s(1.0) >= 1.0)
+        self._steady = steady or Steady(holds_back=False)
         self._sources: list[Source] = []
         self._scout: Scout | None = None
         self._rtc: SettableClock | None = None

@@ -20,7 +20,7 @@ from firmware.readings import (
     Value,
     Why,
 )
-from firmware.steady import Steady
+from firmware.steady import Lines, Steady
 
 LIT = Light(850.0, 170.0)
 ERRS = Missing(Why.NO_ANSWER, "eio")
@@ -156,3 +156,38 @@ def test_a_simulation_that_runs_faster_holds_nothing_back() -> None:
     steady = Steady(holds_back=False)
     looks = [_light(10.0 + number / 4) for number in range(9)]
     assert [mono_s for mono_s, _ in _judged(steady, *looks)] == [one.mono_s for one in looks]
+
+
+def test_a_light_that_creeps_over_a_line_of_the_rules_is_judged_at_once() -> None:
+    steady = Steady(lines={Channel.LIGHT_HEAD: Lines((425.0,))})
+    above, below = Light(430.0, 86.0), Light(424.0, 85.0)  # by far less than a third of the error
+    told = _judged(steady, _light(10.0, above), _light(10.25, above), _light(10.5, below))
+    assert told == [(10.0, above), (10.2, above), (10.5, below)]
+
+
+def test_a_light_that_is_surely_below_a_line_is_judged_at_once() -> None:
+    steady = Steady(lines={Channel.LIGHT_HEAD: Lines((425.0,))})
+    maybe, surely = Light(355.0, 71.0), Light(353.0, 71.0)  # 426 and 424 with the error
+    assert _judged(steady, _light(10.0, maybe), _light(10.25, surely))[-1] == (10.25, surely)
+
+
+def test_a_light_that_turns_from_red_is_judged_at_once() -> None:
+    steady = Steady(lines={Channel.LIGHT_TAIL: Lines(red=(0.5,))})
+    red, white = Light(300.0, 60.0, 0.505), Light(300.0, 60.0, 0.495)
+    looks = [_light(at_s, one, Channel.LIGHT_TAIL) for at_s, one in ((10.0, red), (10.25, white))]
+    assert _judged(steady, *looks) == [(10.0, red), (10.25, white)]
+
+
+def test_each_look_is_judged_until_a_change_has_lasted() -> None:
+    steady = Steady(settle_s=1.0)
+    out = Light(0.0, 2.5)
+    looks = [_light(10.25 + number / 4, out) for number in range(7)]
+    told = _judged(steady, _light(9.75), _light(10.0), *looks)
+    assert [mono_s for mono_s, _ in told] == [9.75, 10.0, 10.25, 10.5, 10.75, 11.0, 11.25]
+
+
+def test_a_shadow_on_the_sky_lets_no_lamp_be_judged_more_often() -> None:
+    steady = Steady(settle_s=9.0)
+    shadow = [_light(10.0, Light(lux, 5.0), Channel.LIGHT_AMBIENT) for lux in (90.0, 60.0)]
+    assert len(_judged(steady, *shadow)) == 2
+    assert _judged(steady, _light(10.1), _light(10.2)) == [(10.1, LIT)]

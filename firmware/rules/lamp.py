@@ -68,6 +68,16 @@ class Outage:
     drift: Drift = field(default_factory=Drift)
 
 
+def levels_of(config: Config, lamp: str) -> Levels:
+    """What light of a lamp ("head" or "tail") means what, by its own levels and the choices."""
+    part = config.light.head if lamp == "head" else config.light.tail
+    rules = config.rules
+    on_lux = None if part is None else part.on_lux
+    least_lux = on_lux * rules.lamp_on_share if on_lux else rules.uncalibrated_lux
+    high_lux = None if part is None else part.high_lux
+    return Levels(least_lux, on_lux, high_lux, rules.red_share)
+
+
 class LampLit:
     """Judges a clause such as 350.09(2)(b) and (3)."""
 
@@ -84,15 +94,10 @@ class LampLit:
     )
 
     def __init__(self, config: Config) -> None:
-        self.choices = rules = config.rules
+        self.choices = config.rules
         self._year = config.unit.year
-        self._grace_s = LOOK_S if rules.lamp_dwell_s > 0.0 else 0.0
-        self._levels = {}
-        for name, part in (("head", config.light.head), ("tail", config.light.tail)):
-            on_lux = None if part is None else part.on_lux
-            least_lux = on_lux * rules.lamp_on_share if on_lux else rules.uncalibrated_lux
-            high_lux = None if part is None else part.high_lux
-            self._levels[name] = Levels(least_lux, on_lux, high_lux, rules.red_share)
+        self._grace_s = LOOK_S if config.rules.lamp_dwell_s > 0.0 else 0.0
+        self._levels = {lamp: levels_of(config, lamp) for lamp in ("head", "tail")}
 
     def begin(self) -> Outage:
         return Outage()
