@@ -66,7 +66,9 @@ def steady_of(config: Config, *, holds_back: bool) -> Steady:
     for lamp, channel in (("head", Channel.LIGHT_HEAD), ("tail", Channel.LIGHT_TAIL)):
         levels = levels_of(config, lamp)
         own = (LAMP_LUX,) if lamp == "head" else ()
-        lines[channel] = Lines((*levels.lines, *own), (levels.red_limit(lamp),))
+        lines[channel] = Lines(
+            (*levels.lines, *own), (levels.least_lux,), (levels.red_limit(lamp),)
+        )
     ambient = config.light.ambient
     if ambient is not None:
         lines[Channel.LIGHT_AMBIENT] = Lines((ambient.dark_lux, ambient.light_lux))

@@ -16,7 +16,7 @@ judged, and no look at all for as long after a change of a lamp or a contact as 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -74,9 +74,10 @@ UNSETTLING: Final = STEADY - {Channel.RECEIVER, Channel.LIGHT_AMBIENT}
 
 
 class Lines(NamedTuple):
-    """Where a light is judged to be another: in lux, and in the share of red."""
+    """Where a light is judged to be another: in lux, in lux with its error, in the share of red."""
 
     lux: tuple[float, ...] = ()
+    sure_lux: tuple[float, ...] = ()
     red: tuple[float, ...] = ()
 
 
@@ -185,11 +186,11 @@ def is_same(one: Reading, other: Reading, lines: Lines = NO_LINES) -> bool:
                 apart_lux <= ERROR_SHARE * min(was.error_lux, now.error_lux)
                 and (was.lux == 0.0) is (now.lux == 0.0)
                 and _is_near(was.red_share, now.red_share, SAME_RED)
-                and not any(_is_crossed(was, now, line) for line in lines.lux)
-                and not any(
-                    ((was.red_share or 0.0) < line) is not ((now.red_share or 0.0) < line)
-                    for line in lines.red
+                and not _is_any_between(was.lux, now.lux, lines.lux)
+                and not _is_any_between(
+                    was.lux + was.error_lux, now.lux + now.error_lux, lines.sure_lux
                 )
+                and not _is_any_between(was.red_share or 0.0, now.red_share or 0.0, lines.red)
             )
         case Supply() as was, Supply() as now:
             is_on_too = (was.is_on, was.is_open) == (now.is_on, now.is_open)
@@ -208,11 +209,8 @@ def is_same(one: Reading, other: Reading, lines: Lines = NO_LINES) -> bool:
             return False
 
 
-def _is_crossed(was: Light, now: Light, lux: float) -> bool:
-    """Whether one is below a line and the other is not; or surely below it, by its error."""
-    return (was.lux < lux) is not (now.lux < lux) or (
-        (was.lux + was.error_lux < lux) is not (now.lux + now.error_lux < lux)
-    )
+def _is_any_between(was: float, now: float, lines: Sequence[float]) -> bool:
+    return any((was < line) is not (now < line) for line in lines)
 
 
 def _is_near(was: float | None, now: float | None, most: float) -> bool:

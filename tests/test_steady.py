@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from firmware.binding import steady_of
+from firmware.config.reading import parse
 from firmware.readings import (
     Channel,
     Engine,
@@ -166,7 +168,7 @@ def test_a_light_that_creeps_over_a_line_of_the_rules_is_judged_at_once() -> Non
 
 
 def test_a_light_that_is_surely_below_a_line_is_judged_at_once() -> None:
-    steady = Steady(lines={Channel.LIGHT_HEAD: Lines((425.0,))})
+    steady = Steady(lines={Channel.LIGHT_HEAD: Lines(sure_lux=(425.0,))})
     maybe, surely = Light(355.0, 71.0), Light(353.0, 71.0)  # 426 and 424 with the error
     assert _judged(steady, _light(10.0, maybe), _light(10.25, surely))[-1] == (10.25, surely)
 
@@ -191,3 +193,14 @@ def test_a_shadow_on_the_sky_lets_no_lamp_be_judged_more_often() -> None:
     shadow = [_light(10.0, Light(lux, 5.0), Channel.LIGHT_AMBIENT) for lux in (90.0, 60.0)]
     assert len(_judged(steady, *shadow)) == 2
     assert _judged(steady, _light(10.1), _light(10.2)) == [(10.1, LIT)]
+
+
+def test_the_noise_of_a_calibrated_lamp_that_burns_crosses_no_line() -> None:
+    text = (
+        '[unit]\nid = "sled-7"\n[light.head]\nchip = "bh1750"\naddress = 0x23\n'
+        "on_lux = 850\nhigh_lux = 1600\n"
+    )
+    steady = steady_of(parse(text, "a sled"), holds_back=True)
+    noise = (850.0, 838.0, 862.0, 847.0, 856.0)  # with their errors about 1,020, a line of its own
+    looks = [_light(10.0 + n / 4, Light(lux, lux / 5)) for n, lux in enumerate(noise)]
+    assert [steady.take(one) for one in looks] == [(looks[0],), (), (), (), ()]
