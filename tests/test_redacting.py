@@ -156,3 +156,17 @@ def test_coarse_places_lie_on_a_grid(journal: Path, tmp_path: Path) -> None:
     assert min(leg.track.error_m) == 100.0
     done = _export(journal, tmp_path / "coarse.csv", "--coarsen", "500", "--everything")
     assert "Places were made coarse, to 500 m: this copy is no evidence." in done.stderr
+
+
+def test_an_export_says_which_of_the_journal_it_could_not_read(tmp_path: Path) -> None:
+    path = _journal(tmp_path / "journal", CIRCLE)
+    given = [("config.toml", CIRCLE.encode())]
+    later = Journal(path, START, ManualClock(100.0), attachments=given)
+    later.open()
+    put_all(later, ride_of(30))
+    assert later.close(130.0, timeout_s=60.0)
+    (first, *_) = sorted(path.glob("0*/*.mcap"))
+    first.rename(first.with_name(f"{first.name}.zst.age"))
+    first.with_name(f"{first.name}.zst.age").write_bytes(b"age-encryption.org/v1\n")
+    done = _export(path, tmp_path / "ride.csv")
+    assert f"{first.parent.name}/{first.name}.zst.age is encrypted to its owner." in done.stderr

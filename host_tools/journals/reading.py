@@ -88,7 +88,7 @@ def read_ride(
     for leg in legs:
         leg.offset_s = offset_s
         offset_s += leg.length_s
-    return Ride(units[0], legs)
+    return Ride(units[0], legs, troubles)
 
 
 @dataclass(slots=True)
@@ -432,7 +432,7 @@ def read_shown(
     """The ride of these journals, with progress where a person looks on.
 
     What lies inside its privacy circles is left out unless `shows_all`, and places are to `grid_m`
-    metres where that is given; either is said.
+    metres where that is given; either is said, and what could not be read.
     """
     sizes = [one.path.stat().st_size for source in sources for one in source.places]
     done = accumulate(sizes, initial=0)
@@ -442,7 +442,7 @@ def read_shown(
     said = [] if shows_all else [redacting.hide(ride)]
     if grid_m is not None:
         said.append(redacting.coarsen(ride, grid_m))
-    for words in filter(None, said):
+    for words in filter(None, [*ride.troubles, *said]):
         echo(words, err=True)
     return ride
 

@@ -316,10 +316,11 @@ class Leg:
 
 @dataclass(slots=True)
 class Ride:
-    """What one or more boots of one unit held."""
+    """What one or more boots of one unit held; `troubles` say which of it could not be read."""
 
     unit: str
     legs: list[Leg]
+    troubles: list[str] = field(default_factory=list)
 
     @property
     def length_s(self) -> float:
