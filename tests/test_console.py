@@ -22,7 +22,7 @@ class Pipe:
 
     def lines(self, count: int) -> list[str]:
         while self._rest.count("\n") < count:
-            assert select.select([self.reader], [], [], 10.0)[0], self._rest
+            assert select.select([self.reader], [], [], 60.0)[0], self._rest
             self._rest += os.read(self.reader, 65536).decode()
         *lines, self._rest = self._rest.split("\n")
         return lines
@@ -61,6 +61,14 @@ def test_cues_that_are_off_are_not_named() -> None:
         SLOW_DOWN, light=LightCue.AMBER, haptic=HapticCue.OFF, tone=ToneCue.OFF, clause="journal"
     )
     assert line_of(quiet, None) == "raised over-speed: SLOW DOWN LIMIT 55; [journal]; light amber"
+
+
+def test_a_reason_that_is_the_words_themselves_is_told_once() -> None:
+    line = line_of(alert("NO ZONE DATA\nHERE", why="no zone data here"), None)
+    assert line == (
+        "raised over-speed: NO ZONE DATA HERE; [350.10(1)(gm)]; "
+        "light red-flash, haptic pulses, tone alarm"
+    )
 
 
 def test_a_name_from_a_map_makes_no_second_line() -> None:

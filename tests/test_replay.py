@@ -430,6 +430,22 @@ def test_wrong_use_is_exit_2(arguments: tuple[str, ...]) -> None:
     assert (told.exit_code, told.stdout) == (2, "")
 
 
+def test_a_floor_that_is_no_day_is_told_with_one_that_is() -> None:
+    told = replay(DUSK, "--floor", "2020-13-01")
+    assert told.exit_code == 2
+    assert "'2020-13-01' must be a day such as 2026-01-17." in " ".join(told.stderr.split())
+
+
+def test_a_journal_that_can_not_be_written_says_why_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    told = replay(DRIVES / "live.drive", "--journal", tmp_path / "file" / "journal")
+    assert told.exit_code == 1
+    assert told.stderr.endswith(
+        "the journal could not be written: Not a directory. "
+        "Name a folder on a disk with room, that you may write to.\n"
+    )
+
+
 @pytest.mark.parametrize("path", sorted(NMEA.glob("*.log")), ids=lambda path: path.stem)
 def test_every_recording_is_judged_to_its_end(path: Path) -> None:
     told = replay(path, "--findings", "--json")

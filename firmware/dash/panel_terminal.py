@@ -189,7 +189,9 @@ def _words(state: State | None, trouble: str) -> list[str]:
     if state.alert is not None:
         said = " ".join(state.alert.words.split())
         done = " (acknowledged)" if state.alert.state == "acknowledged" else ""
-        why = f"{said}{done}, {state.alert.why}" if state.alert.why else said + done
+        reason = state.alert.why
+        is_said = reason.casefold() == said.casefold()  # the glass's own words are the reason
+        why = f"{said}{done}, {reason}" if reason and not is_said else said + done
     elif state.not_watched:
         why = "not watched: " + "; ".join(state.not_watched)
     if shows_key(state):

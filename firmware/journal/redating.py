@@ -18,6 +18,7 @@ from typing import Literal
 from firmware.findings import Anchor
 from firmware.journal import reader
 from firmware.journal.record import Record
+from firmware.journal.stored import Identity
 
 STEP_S = 1.0
 """A date that moves by less is the receiver's own jitter."""
@@ -56,9 +57,9 @@ class Anchors:
         return cls(record for _, record in records if isinstance(record, Anchor))
 
     @classmethod
-    def read(cls, path: Path) -> Anchors:
+    def read(cls, path: Path, identity: Identity | None = None) -> Anchors:
         """The anchors of a boot's folder, or of a segment alone; raises JournalError."""
-        return cls.of(reader.read(path))
+        return cls.of(reader.read(path, identity))
 
     def at(self, at_s: float) -> Dated | None:
         """The date of an instant of this boot; None where no clock ever told one."""

@@ -65,7 +65,7 @@ def line_of(alert: Alert, state: State | None) -> str:
     """The line for a change: when, what, its reason and clause, how the rider is told, where."""
     words = " ".join(alert.words.split())
     parts = [f"{alert.state} {alert.name}: {words}"]
-    if alert.why:
+    if alert.why and alert.why.casefold() != words.casefold():
         parts.append(alert.why)
     parts.append(f"[{alert.clause}]")
     if alert.state == "raised":

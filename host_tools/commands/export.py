@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from firmware.errors import SledwardenError
-from host_tools.commands.verify import proved, say_unproven
+from host_tools.commands.verify import OwnersKey, opener, proved, say_unproven
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown, say_redated
 from host_tools.journals.ride import Ride
@@ -41,6 +41,7 @@ def export(
     ],
     to: Annotated[Format, typer.Option(help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.")],
+    identity: OwnersKey = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
@@ -71,7 +72,14 @@ def export(
     """
     write = writer_of(to)
     sources = find(paths)
-    ride = read_shown(sources, judges_again=judge_again, shows_all=everything, grid_m=coarsen)
+    owner = opener(identity)
+    ride = read_shown(
+        sources,
+        judges_again=judge_again,
+        shows_all=everything,
+        grid_m=coarsen,
+        identity=owner,
+    )
     if to in NEED_PLACES and not ride.fixes:
         raise SledwardenError(
             str(paths[0]),
@@ -82,7 +90,7 @@ def export(
         write(ride, beside)
     findings, events = len(ride.stood()), len(ride.exceedances())
     echo(f"{out}: {ride.fixes:,} fixes, {findings} findings, {events} events")
-    say_unproven(list(proved(sources, None)))
+    say_unproven(list(proved(sources, None, owner)))
     say_redated(ride)
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,8 +20,10 @@ from firmware.config.schema import Config
 from firmware.findings import Alert, Finding
 from firmware.gps.fixes import EpochReport
 from firmware.journal import reader
+from firmware.journal.stored import Identity
 from firmware.monitor import Monitor
 from firmware.readings import Reading
+from host_tools.commands.verify import OwnersKey, opener
 from host_tools.journals.copy import JournalCopy
 from host_tools.journals.judged import Comparison, Redated, open_journal
 from host_tools.replay import replaying
@@ -58,6 +60,13 @@ class Mode(StrEnum):
     FAMILY_LAND = "family_land"
 
 
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} must be a day such as 2026-01-17.") from None
+
+
 @app.command()
 def replay(
     file: Annotated[
@@ -73,9 +82,10 @@ def replay(
         list[Mode] | None, typer.Option(help="A mode that is on from the start.")
     ] = None,
     floor: Annotated[
-        datetime | None,
+        date | None,
         typer.Option(
-            formats=["%Y-%m-%d"],
+            parser=_day,
+            metavar="YYYY-MM-DD",
             help="Believe no date below this one; without it the recording's dates are believed.",
         ),
     ] = None,
@@ -87,6 +97,7 @@ def replay(
         bool, typer.Option("--alerts", help="Print each change of an alert.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    identity: OwnersKey = None,
     journal: Annotated[
         Path | None,
         typer.Option(help="Write the journal that the unit would have written into this folder."),
@@ -109,16 +120,18 @@ def replay(
         config,
         None if vehicle is None else str(vehicle),
         tuple(str(one) for one in mode or ()),
-        _day(floor),
+        floor,
     )
     kind = recognise(file)
-    ride = _open_ride(file, kind, wishes)
+    owner = opener(identity)
+    ride = _open_ride(file, kind, wishes, owner)
     if fixes:
         _print_fixes(ride, json)
         return
     if ride.recording is not None:
         ride.recording.refuse_without_speed()
-    if not _judge(ride, json, findings, alerts, journal):
+    dates = Redated(file if kind is Kind.JOURNAL else None, owner)
+    if not _judge(ride, dates, json, findings, alerts, journal):
         raise typer.Exit(1)
 
 
@@ -140,9 +153,9 @@ class Ride:
         return 0.0 if self.recording is None else self.recording.last_s
 
 
-def _open_ride(path: Path, kind: Kind, wishes: Wishes) -> Ride:
+def _open_ride(path: Path, kind: Kind, wishes: Wishes, owner: Identity | None) -> Ride:
     if kind is Kind.JOURNAL:
-        return _open_journal(path, wishes)
+        return _open_journal(path, wishes, owner)
     recording = open_recording(path, kind, wishes)
     return Ride(
         path,
@@ -155,7 +168,7 @@ def _open_ride(path: Path, kind: Kind, wishes: Wishes) -> Ride:
     )
 
 
-def _open_journal(path: Path, wishes: Wishes) -> Ride:
+def _open_journal(path: Path, wishes: Wishes, owner: Identity | None) -> Ride:
     """A boot's journal; where it is judged otherwise than it was, there is nothing to compare."""
     boots = reader.boots(path)
     if len(boots) > 1:
@@ -164,7 +177,7 @@ def _open_journal(path: Path, wishes: Wishes) -> Ride:
             f"Name another, like {boots[0]}",
             err=True,
         )
-    held = open_journal(path)
+    held = open_journal(path, owner)
     if wishes == Wishes():
         core = monitor.build(held.config, held.laws)
         stream, comparison = held.readings, held.comparison
@@ -186,10 +199,6 @@ def _open_journal(path: Path, wishes: Wishes) -> Ride:
     )
 
 
-def _day(floor: datetime | None) -> date | None:
-    return None if floor is None else floor.date()
-
-
 def _print_fixes(ride: Ride, json: bool) -> None:
     epochs = 0
     for report in ride.epochs():
@@ -206,12 +215,13 @@ def _warn_of_no_fix(path: Path) -> None:
     echo(f"{path}: the receiver never had a valid fix.", err=True)
 
 
-def _judge(ride: Ride, json: bool, findings: bool, alerts: bool, folder: Path | None) -> bool:
+def _judge(
+    ride: Ride, dates: Redated, json: bool, findings: bool, alerts: bool, folder: Path | None
+) -> bool:
     """Judges and prints; false where a journal does not replay as it was written."""
     summary = Summary()
     wanted = Finding if findings else Alert if alerts else None
     show = _show_json if json else shower(ride.config)
-    dates = Redated(ride.path if ride.kind is Kind.JOURNAL else None)
     copy = None
     if folder is not None:
         copy = JournalCopy(folder, ride.config, ride.core, f"replayed: {ride.path.name}")

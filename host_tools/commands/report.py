@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from host_tools.commands.verify import proved, say_unproven
+from host_tools.commands.verify import OwnersKey, opener, proved, say_unproven
 from host_tools.journals.paths import find
 from host_tools.journals.reading import read_shown, say_redated
 from host_tools.journals.verifying import load_key
@@ -29,6 +29,7 @@ def report(
     key: Annotated[
         Path | None, typer.Option(help="The unit's public key, as for sledwarden verify.")
     ] = None,
+    identity: OwnersKey = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
@@ -54,8 +55,9 @@ def report(
     """
     given = None if key is None else load_key(key)
     sources = find(paths)
-    ride = read_shown(sources, judges_again=judge_again, shows_all=everything)
-    proofs = list(proved(sources, given))
+    owner = opener(identity)
+    ride = read_shown(sources, judges_again=judge_again, shows_all=everything, identity=owner)
+    proofs = list(proved(sources, given, owner))
     with saved(out, is_forced=force) as beside:
         beside.write_text(page.filled(ride, proofs), encoding="utf-8")
     echo(f"{out}: {headline(ride, ride.exceedances())}")

@@ -31,6 +31,14 @@ COLOURS = {
 
 app = typer.Typer(add_completion=False)
 
+OwnersKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--identity", metavar="FILE", help="The owner's secret age key, for encrypted segments."
+    ),
+]
+"""The option that opens what is encrypted to its owner, of each command that reads a journal."""
+
 
 @app.command()
 def verify(
@@ -42,10 +50,7 @@ def verify(
         Path | None,
         typer.Option(help="The unit's public key: 64 hex digits, PEM, or an archive's unit.json."),
     ] = None,
-    identity: Annotated[
-        Path | None,
-        typer.Option(help="The owner's secret age key, to open encrypted segments with."),
-    ] = None,
+    identity: OwnersKey = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each journal.")] = False,
 ) -> None:
     """Tells whether a journal is what its unit sealed: changed, cut, or with a piece missing.
@@ -57,8 +62,7 @@ def verify(
     journal's own, and says which.
     """
     given = None if key is None else load_key(key)
-    opener = None if identity is None else Identity.load(identity)
-    proofs = list(proved(find(paths), given, opener))
+    proofs = list(proved(find(paths), given, opener(identity)))
     for number, proof in enumerate(proofs):
         if json:
             typer.echo(msgspec.json.encode(proof_object(proof)).decode())
@@ -68,6 +72,11 @@ def verify(
             _tell(proof)
     if verifying.worst(proofs) not in GOOD:
         raise typer.Exit(1)
+
+
+def opener(path: Path | None) -> Identity | None:
+    """What opens encrypted segments, from the file that the option names."""
+    return None if path is None else Identity.load(path)
 
 
 def proved(

@@ -16,7 +16,7 @@ from firmware.journal.beginning import attachments_of, start_of
 from firmware.journal.writer import Journal
 from firmware.law.packs import AUTO
 from firmware.monitor import Monitor
-from firmware.readings import Reading
+from firmware.readings import Missing, Reading
 from host_tools.replay.replaying import Told
 
 _CLOSE_S = 60.0
@@ -72,4 +72,9 @@ class JournalCopy:
         trouble = self._journal.health().value
         self._keys.cleanup()
         if not is_safe and fault is None:
-            raise JournalError(str(self._folder), f"the journal could not be written ({trouble}).")
+            why = trouble.detail if isinstance(trouble, Missing) else "the disk is too slow"
+            raise JournalError(
+                str(self._folder),
+                f"the journal could not be written: {why}.",
+                "Name a folder on a disk with room, that you may write to.",
+            )

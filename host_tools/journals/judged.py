@@ -26,6 +26,7 @@ from firmware.journal.record import (
     Start,
 )
 from firmware.journal.redating import Anchors
+from firmware.journal.stored import Identity
 from firmware.law import packs as law
 from firmware.law.packs import Law
 from firmware.maps.packs import Pack
@@ -88,9 +89,11 @@ class Redated:
     """Dates what a journal held before any date was known, by the anchors that came later.
 
     `count` says how many were, `source` by which clock. Without a journal it changes nothing.
+    `identity` opens encrypted segments.
     """
 
     path: Path | None
+    identity: Identity | None = None
     count: int = 0
     source: str = ""
     _anchors: Anchors | None = None
@@ -100,7 +103,7 @@ class Redated:
         if told.utc is not None or self.path is None:
             return told
         if self._anchors is None:
-            self._anchors = Anchors.read(self.path)
+            self._anchors = Anchors.read(self.path, self.identity)
         found = self._anchors.at(told.at_s)
         if found is None:
             return told
@@ -117,12 +120,13 @@ class JournalRecording:
     start: Start
     config: Config
     laws: tuple[Law, ...]
+    identity: Identity | None = None
     comparison: Comparison = field(default_factory=Comparison)
 
     def readings(self) -> Iterator[tuple[float, Reading | None]]:
         """Its readings as they were judged; what it holds of findings goes to the comparison."""
         last: Record | None = None
-        for at_s, record in reader.read(self.path):
+        for at_s, record in reader.read(self.path, self.identity):
             match record:
                 case Reading():
                     yield at_s, record
@@ -161,20 +165,20 @@ class JournalRecording:
                 pack.close()
 
 
-def open_journal(path: Path) -> JournalRecording:
+def open_journal(path: Path, identity: Identity | None = None) -> JournalRecording:
     """Opens a segment or a boot's folder; raises JournalError where it can't be judged again."""
-    start = reader.start(path)
+    start = reader.start(path, identity)
     if start.segment > 1:
         raise JournalError(
             str(path),
             f"is segment {start.segment} of its boot: judging goes on from the ones before it.",
             f"Replay the whole boot: sledwarden replay {path.resolve().parent}",
         )
-    attached = reader.attachments(path)
+    attached = reader.attachments(path, identity)
     laws = laws_in(attached)
     if not laws:
         raise JournalError(str(path), "carries no law: it can't be judged again.")
-    return JournalRecording(path, start, config_of(start, attached), tuple(laws))
+    return JournalRecording(path, start, config_of(start, attached), tuple(laws), identity)
 
 
 def laws_in(attached: dict[str, bytes]) -> list[Law]:

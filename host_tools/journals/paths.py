@@ -17,6 +17,7 @@ from firmware.journal import folder, seal, segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.seal import Seal
 from firmware.journal.segment import Scan
+from firmware.journal.stored import Identity
 
 _HEAD_BYTES = 256 * 1024
 """Holds the attachments and the first seal of any segment seen so far; else all is read."""
@@ -56,16 +57,16 @@ def find(paths: Iterable[Path]) -> list[Source]:
     return [*sources.values(), *_by_unit(dict.fromkeys(loose))]
 
 
-def head_of(path: Path) -> tuple[bytes, Scan]:
+def head_of(path: Path, identity: Identity | None = None) -> tuple[bytes, Scan]:
     """A segment's bytes up to its first seal at least, and what is whole in them.
 
     All of the segment where its head has no seal. Raises OSError, and JournalError where what was
     stored compressed or encrypted can't be opened.
     """
-    content = stored.read_head(path, _HEAD_BYTES)
+    content = stored.read_head(path, _HEAD_BYTES, identity)
     found = segment.scan(content)
     if not found.seals:
-        content = stored.read(path)
+        content = stored.read(path, identity)
         found = segment.scan(content)
     return content, found
 

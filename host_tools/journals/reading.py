@@ -35,6 +35,7 @@ from firmware.journal.record import (
     RecordError,
     Start,
 )
+from firmware.journal.stored import Identity
 from firmware.law.packs import Law
 from firmware.monitor import Monitor
 from firmware.readings import Fix, Reading, Surroundings, Value
@@ -57,18 +58,19 @@ def read_ride(
     places: Iterator[Place] | None = None,
     *,
     judges_again: bool = False,
+    identity: Identity | None = None,
 ) -> Ride:
     """The ride of these journals, which must be one unit's; raises JournalError.
 
     `places` are all of theirs, through something that counts them. `judges_again` judges also where
-    the journal tells what held.
+    the journal tells what held. `identity` opens encrypted segments.
     """
     listed = [place for source in sources for place in source.places]
     rest = iter(listed) if places is None else places
     legs: list[Leg] = []
     troubles: list[str] = []
     for _, boot in groupby(listed, key=lambda one: (one.path.parent, one.boot)):
-        leg = _leg(list(boot), rest, troubles, judges_again)
+        leg = _leg(list(boot), rest, troubles, judges_again, identity)
         if leg is not None:
             legs.append(leg)
     if not legs and len(listed) == 1 and troubles:
@@ -93,18 +95,23 @@ def read_ride(
 
 @dataclass(slots=True)
 class _Part:
-    """A segment that can be read: where, how it began, and what is attached to it."""
+    """A segment that can be read: where, how it began, what is attached to it, what opens it."""
 
     place: Place
     start: Start
     attached: dict[str, bytes]
+    identity: Identity | None
 
 
 def _leg(
-    places: list[Place], rest: Iterator[Place], troubles: list[str], judges_again: bool
+    places: list[Place],
+    rest: Iterator[Place],
+    troubles: list[str],
+    judges_again: bool,
+    identity: Identity | None,
 ) -> Leg | None:
     """One boot; None where nothing of it can be read, and the reason among the troubles."""
-    parts = {one.place.path: one for one in _parts(places, troubles)}
+    parts = {one.place.path: one for one in _parts(places, troubles, identity)}
     found = list(parts.values())
     if not found:
         for _ in places:
@@ -164,28 +171,29 @@ def _begun(first: _Part) -> Leg:
     )
 
 
-def _parts(places: list[Place], troubles: list[str]) -> Iterator[_Part]:
+def _parts(places: list[Place], troubles: list[str], identity: Identity | None) -> Iterator[_Part]:
     for place in places:
         name = place.name
-        version = newer_format(place.path)
+        version = newer_format(place.path, identity)
         if version is not None:
             troubles.append(
                 f"{name} is of journal format {version}: this sledwarden reads format {FORMAT}."
             )
             continue
         try:
-            content, found = head_of(place.path)
+            content, found = head_of(place.path, identity)
         except OSError as fault:
             troubles.append(f"{name} can't be read: {fault.strerror}.")
             continue
         except JournalError as fault:  # what was stored compressed or encrypted
-            troubles.append(f"{name} {fault.what}")
+            troubles.append(f"{name} {fault.what} {fault.advice}".rstrip())
             continue
         start = next((one for _, one in _records(content, found) if isinstance(one, Start)), None)
         if start is None:
             troubles.append(f"{name} holds no record that can be read: {found.why}.")
             continue
-        yield _Part(place, start, {one.name: one.data for one in found.attachments})
+        attached = {one.name: one.data for one in found.attachments}
+        yield _Part(place, start, attached, identity)
 
 
 def _terms(start: Start, attached: dict[str, bytes]) -> tuple[list[Law], Config, list[str]]:
@@ -261,7 +269,7 @@ class _LegReader:
                 leg.holes.append(Hole(leg.to_s, math.nan, _missing(number - before - 1)))
             before = number
             leg.ended = ""  # what closed the segment before did not end the boot
-            content = stored.read(part.place.path)
+            content = stored.read(part.place.path, part.identity)
             for at_s, record in _records(content, segment.scan(content)):
                 leg.from_s = min(leg.from_s, at_s)
                 leg.to_s = max(leg.to_s, at_s)
@@ -428,8 +436,10 @@ def read_shown(
     judges_again: bool = False,
     shows_all: bool = False,
     grid_m: float | None = None,
+    identity: Identity | None = None,
 ) -> Ride:
-    """The ride of these journals, with progress where a person looks on.
+    """The ride of these journals, with progress where a person looks on; `identity` opens what is
+    encrypted to its owner.
 
     What lies inside its privacy circles is left out unless `shows_all`, and places are to `grid_m`
     metres where that is given; either is said, and what could not be read.
@@ -438,7 +448,7 @@ def read_shown(
     done = accumulate(sizes, initial=0)
     places = [one for source in sources for one in source.places]
     counted = shown(zip(done, places, strict=False), "reading", sum(sizes))
-    ride = read_ride(sources, counted, judges_again=judges_again)
+    ride = read_ride(sources, counted, judges_again=judges_again, identity=identity)
     said = [] if shows_all else [redacting.hide(ride)]
     if grid_m is not None:
         said.append(redacting.coarsen(ride, grid_m))

@@ -14,6 +14,7 @@ from firmware.journal.folder import Place
 from firmware.journal.record import RecordError, decode
 from firmware.journal.redating import Anchors
 from firmware.journal.segment import TOPIC_IDS
+from firmware.journal.stored import Identity
 
 _ANCHOR_KEY = b'"growth_ppm":'
 """A key that each anchor has."""
@@ -42,11 +43,12 @@ class _Span:
     to_s: float = 0.0
 
 
-def redated(places: Iterable[Place]) -> dict[str, Redated]:
+def redated(places: Iterable[Place], identity: Identity | None = None) -> dict[str, Redated]:
     """By their names, the segments whose first record is dated by an anchor that came later.
 
     Each boot is read no further than to the first date of the satellites: that one counts for all
-    before it. Only segments whose seals hold should be given, for anchors are believed here.
+    before it. Only segments whose seals hold should be given, for anchors are believed here;
+    `identity` opens encrypted ones.
     """
     found: dict[str, Redated] = {}
     for _, boot in groupby(places, key=lambda one: (one.path.parent, one.boot)):
@@ -54,7 +56,7 @@ def redated(places: Iterable[Place]) -> dict[str, Redated]:
         anchors: list[Anchor] = []
         for place in boot:
             spans[place.name] = span = _Span()
-            anchors += _anchors(place.path, span)
+            anchors += _anchors(place.path, span, identity)
             if any(one.source == "gps" for one in anchors):
                 break
         dates = Anchors(anchors)
@@ -65,9 +67,9 @@ def redated(places: Iterable[Place]) -> dict[str, Redated]:
     return found
 
 
-def _anchors(path: Path, span: _Span) -> Iterator[Anchor]:
+def _anchors(path: Path, span: _Span, identity: Identity | None) -> Iterator[Anchor]:
     """A segment's anchors up to the first of the satellites; notes its span."""
-    content = stored.read(path)
+    content = stored.read(path, identity)
     found = proof.sealed_scan(content)
     if found.chunks:
         first = next(segment.unpacked(found.chunks[0].content(content)), None)

@@ -159,7 +159,7 @@ def verify(
     held = _held(source, key)
     key = key or (held.ledger.keys[0] if held is not None and held.ledger.keys else "")
     report = succession.check_places(
-        _readable(wanted, newer),
+        _readable(wanted, newer, identity),
         key or None,
         told=held,
         identity=identity,
@@ -188,9 +188,13 @@ def verify(
         trust,
         notes,
         redated(
-            place
-            for place in source.places
-            if _name(place) in hold and stored.form_of(place.path) != stored.LOCKED
+            (
+                place
+                for place in source.places
+                if _name(place) in hold
+                and (identity is not None or stored.form_of(place.path) != stored.LOCKED)
+            ),
+            identity,
         ),
         () if held is None else tuple(held.ledger.keys),
     )
@@ -201,16 +205,16 @@ def worst(proofs: Iterable[Proof]) -> Verdict:
     return max((one.report.verdict for one in proofs), key=_WORST.index)
 
 
-def newer_format(path: Path) -> int | None:
+def newer_format(path: Path, identity: Identity | None = None) -> int | None:
     """The journal format of a segment that is newer than what this version reads; else None.
 
     Every seal must say so: where a single one does, somebody changed it.
     """
     try:
-        first = _SEAL_FORMAT.search(stored.read_head(path, _HEAD_BYTES))
+        first = _SEAL_FORMAT.search(stored.read_head(path, _HEAD_BYTES, identity))
         if first is None or int(first[1]) <= FORMAT:
             return None
-        content = stored.read(path)
+        content = stored.read(path, identity)
     except (OSError, JournalError):
         return None
     least = min(int(one) for one in _SEAL_FORMAT.findall(content))
@@ -300,10 +304,12 @@ def redated_words(proof: Proof) -> str:
     )
 
 
-def _readable(places: Iterable[Place], newer: dict[Path, SegmentReport]) -> Iterator[Place]:
+def _readable(
+    places: Iterable[Place], newer: dict[Path, SegmentReport], identity: Identity | None
+) -> Iterator[Place]:
     """The places that this version can check; the newer ones are put aside with the reason."""
     for place in places:
-        version = newer_format(place.path)
+        version = newer_format(place.path, identity)
         if version is None:
             yield place
             continue
