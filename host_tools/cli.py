@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -53,6 +56,24 @@ PARTS = {
 }
 
 
+_BYTES = re.compile(r'[^"\n]*[\udc80-\udcff][^"\n]*')
+"""The word with a byte that is no text, as Python brings such a byte in."""
+
+
+@contextmanager
+def _text_in_utf8() -> Iterator[None]:
+    """Tells of a typed word that can't be kept, for a byte of it is no text."""
+    try:
+        yield
+    except UnicodeEncodeError as fault:
+        word = _BYTES.search(fault.object)
+        if word is None:
+            raise
+        raise UsageError(
+            "sledwarden", f"{word[0]}: has a byte that is no text in UTF-8.", "Type it again."
+        ) from fault
+
+
 class PartsOnDemand(TyperGroup):
     """Imports a sub-command when it is called, so that the list of them comes at once."""
 
@@ -83,7 +104,8 @@ class PartsOnDemand(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Runs a command; a fault that a person can act on becomes one message and exit 1."""
         try:
-            result = super().invoke(ctx)
+            with _text_in_utf8():
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except SledwardenError as fault:
             if os.environ.get("DEBUG") == "1":

@@ -74,6 +74,27 @@ def test_a_fault_is_one_message_on_stderr_with_exit_1() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("race", "token", "Derby\udcff", "--place", "45.9,-89.5", "--radius", "500",
+         "--from", "2026-01-17T17:00", "--to", "2026-01-17T23:00"),
+        ("inspect", "--by", "Derby\udcff", "--lamps", "tests/drives/live.drive"),
+    ],
+)  # fmt: skip
+def test_a_byte_that_is_no_text_is_one_sentence_and_nothing_is_kept(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    kept = ("-o", str(tmp_path / "kept.html")), ("--key", str(tmp_path / "o.key"))
+    told = run(*arguments, *kept[arguments[0] == "race"])
+    assert told.returncode == 2
+    assert told.stderr.endswith(
+        "sledwarden: Derby\\udcff: has a byte that is no text in UTF-8. Type it again.\n"
+    )
+    assert "Traceback" not in told.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_debug_shows_the_traceback() -> None:
     told = run("replay", "no-such.log", DEBUG="1")
     assert told.returncode == 1
