@@ -115,6 +115,15 @@ def test_a_token_is_read_and_its_window_looked_at(tmp_path: Path) -> None:
     assert nothing.stderr == "token: is empty: a token's line, or its file, was expected.\n"
 
 
+def test_without_a_unit_it_is_said_why_none_is_heard(tmp_path: Path) -> None:
+    done = race(tmp_path, "prove", made(tmp_path)["token"], "--feed", "no.sock")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "no.sock: no unit is heard (no.sock: No such file or directory). "
+        "Run it on the unit, or name --feed.\n",
+    )
+
+
 def test_a_unit_takes_a_token_and_says_what_is_proven_and_its_journal_holds_it(
     tmp_path: Path,
 ) -> None:

@@ -165,11 +165,12 @@ def prove(
             if not was_asked:
                 before = state.prompt
                 was_asked = unit.send("race", line, by)
+        trouble = unit.trouble  # closing it says only that
     finally:
         unit.close()
     if not was_asked:
         raise SledwardenError(
-            str(feed), f"no unit is heard ({unit.trouble}).", "Run it on the unit, or name --feed."
+            str(feed), f"no unit is heard ({trouble}).", "Run it on the unit, or name --feed."
         )
     raise SledwardenError("race", f"the unit did not answer in {ANSWER_S:g} s.")
 
