@@ -145,7 +145,7 @@ def test_what_its_owner_deleted_is_not_missed(journal: Path) -> None:
     told = _told(journal)
     assert (told["verdict"], told["reasons"]) == ("whole", [])
     done = RUNNER.invoke(app, ["verify", str(journal)])
-    assert "The ledger has 4 lines, and tells of 1 deleted segments." in done.stdout
+    assert "The ledger has 4 lines, and tells of 1 deleted segment." in done.stdout
 
 
 def test_a_segment_cut_after_a_seal_and_stored_again_is_told(journal: Path) -> None:

@@ -379,8 +379,8 @@ def _by_ledger(source: Source, segments: list[SegmentReport], held: Holding) -> 
 def _ledger_notes(held: Holding) -> tuple[str, ...]:
     told = held.ledger
     graves = len(told.tombstones())
-    said = f"The ledger has {told.count} lines"
-    said += f", and tells of {graves} deleted segments." if graves else "."
+    said = f"The ledger has {told.count} line{'s' * (told.count != 1)}"
+    said += f", and tells of {graves} deleted segment{'s' * (graves != 1)}." if graves else "."
     keys = keys_words(told)
     return (said, f"The unit's key was replaced: {keys}.") if keys else (said,)
 
