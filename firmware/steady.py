@@ -55,7 +55,7 @@ SAME_RED: Final = 0.02
 SAME_HDOP: Final = 0.2
 SAME_DBHZ: Final = 2.0
 
-STEADY: Final = frozenset(
+SENSORS: Final = frozenset(
     {
         Channel.LIGHT_HEAD,
         Channel.LIGHT_TAIL,
@@ -64,12 +64,14 @@ STEADY: Final = frozenset(
         Channel.SUPPLY_TAIL,
         Channel.TETHER,
         Channel.ENGINE,
-        Channel.RECEIVER,
     }
 )
+"""The channels that nearly always say what they said before, and are kept as that."""
+
+STEADY: Final = SENSORS | {Channel.RECEIVER}
 """The channels whose words are held back; all others go through."""
 
-UNSETTLING: Final = STEADY - {Channel.RECEIVER, Channel.LIGHT_AMBIENT}
+UNSETTLING: Final = SENSORS - {Channel.LIGHT_AMBIENT}
 """A change of these may be what an alert waits to see last."""
 
 

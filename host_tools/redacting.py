@@ -43,10 +43,7 @@ def hide(ride: Ride) -> str:
             "lies all inside of its privacy circles: a copy would tell nothing.",
             "--everything tells what lies inside, too.",
         )
-    offset_s = 0.0
-    for leg in ride.legs:
-        leg.offset_s = offset_s
-        offset_s += leg.length_s
+    ride.lay_out()
     _mark(ride)
     return f"{gone:,} fixes inside of privacy circles were left out: this copy is no evidence."
 

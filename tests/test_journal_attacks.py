@@ -21,11 +21,11 @@ from journal_attacks import ATTACKS, Victims, tried
 
 from firmware.journal import folder, segment, stored
 from firmware.journal.folder import Place
-from firmware.journal.proof import Verdict
+from firmware.journal.proof import GOOD, Verdict
 from firmware.journal.seal import Key
 from host_tools.journals.holding import Holding
 from host_tools.journals.paths import find
-from host_tools.journals.verifying import GOOD, verify
+from host_tools.journals.verifying import verify
 
 TRIES = int(os.environ.get("SLEDWARDEN_ATTACKS", "3"))
 EVERY_BIT = 1499

@@ -40,8 +40,8 @@ RANK = (
 )
 """The verdicts from good to bad."""
 
-
-_PROVEN = (Verdict.WHOLE, Verdict.POWER_CUT)
+GOOD = (Verdict.WHOLE, Verdict.POWER_CUT)
+"""The verdicts that say: nothing was changed, nothing is missing that was safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def check_segment(
     `others` are keys that the given one vouches for.
     """
     quick = _check_scan(name, content, segment.scan(content, is_trusting=True), public_key, others)
-    if quick.seal is not None and quick.seal.kind in LAST_KINDS and quick.verdict in _PROVEN:
+    if quick.seal is not None and quick.seal.kind in LAST_KINDS and quick.verdict in GOOD:
         return quick  # all is under a good seal, but that seal's own chunk, which was read in full
     return _check_scan(name, content, segment.scan(content), public_key, others)
 

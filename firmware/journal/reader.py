@@ -26,17 +26,21 @@ def read(path: Path, identity: Identity | None = None) -> Iterator[tuple[float, 
     for place in segments(path):
         content, found = _scanned(place, identity)
         recall = Recall()
-        for span in found.chunks:
-            for message in segment.unpacked(span.content(content)):
-                topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
-                if topic in (SEAL, POSITION):
-                    continue
-                try:
-                    yield from recall.records(topic, message.text)
-                except RecordError as fault:
-                    raise JournalError(
-                        str(place), f"the chunk at byte {span.start}: {fault}"
-                    ) from fault
+        for start, topic, text in told(content, found):
+            try:
+                yield from recall.records(topic, text)
+            except RecordError as fault:
+                raise JournalError(str(place), f"the chunk at byte {start}: {fault}") from fault
+
+
+def told(content: bytes, found: Scan) -> Iterator[tuple[int, str, bytes]]:
+    """The messages of a segment that tell a record, as far as it is whole: the byte at which the
+    chunk begins, the topic, and the text, for one `Recall`."""
+    for span in found.chunks:
+        for message in segment.unpacked(span.content(content)):
+            topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
+            if topic not in (SEAL, POSITION):
+                yield span.start, topic, message.text
 
 
 def segments(path: Path) -> list[Path]:

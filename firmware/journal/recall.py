@@ -12,19 +12,7 @@ from dataclasses import replace
 from firmware.journal.around import MOST_SHOWN
 from firmware.journal.record import Again, Record, RecordError, decode, encode
 from firmware.readings import Channel, Feature, Reading, Surroundings
-
-AGAIN = frozenset(
-    {
-        Channel.LIGHT_HEAD,
-        Channel.LIGHT_TAIL,
-        Channel.LIGHT_AMBIENT,
-        Channel.SUPPLY_HEAD,
-        Channel.SUPPLY_TAIL,
-        Channel.TETHER,
-        Channel.ENGINE,
-    }
-)
-"""The sensors that nearly always say what they said before."""
+from firmware.steady import SENSORS
 
 
 class Recall:
@@ -46,7 +34,7 @@ class Recall:
 
     def is_again(self, record: Record) -> bool:
         """Whether it is a reading that says what the last one of its channel said."""
-        if type(record) is not Reading or record.channel not in AGAIN:
+        if type(record) is not Reading or record.channel not in SENSORS:
             return False
         last = self._last.get(record.channel)
         return last is not None and replace(last, mono_s=record.mono_s) == record
@@ -89,7 +77,7 @@ class Recall:
     def _take(self, record: Record) -> None:
         if type(record) is not Reading:
             return
-        if record.channel in AGAIN:
+        if record.channel in SENSORS:
             self._last[record.channel] = record
         elif isinstance(record.value, Surroundings):
             features = record.value.features

@@ -146,8 +146,9 @@ class RoadNetwork:
                 ahead = ahead or _approaching(clause, answer)
             elif answer.say is Say.UNKNOWN and _is_ahead(one, fix):
                 unclear = unclear or cannot_tell(clause, answer.why, CROSSING)
-        if ahead or unclear:
-            return ahead or unclear or does_not_apply(clause, "", CROSSING)
+        found = ahead or unclear
+        if found is not None:
+            return found
         if not roads.is_covered(here):
             return cannot_tell(clause, "no road map here", CROSSING, uncharted(nearby, _ROADS))
         return does_not_apply(clause, "no such crossing here", CROSSING)

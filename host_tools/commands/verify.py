@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from firmware.journal.folder import Place
-from firmware.journal.proof import Verdict
+from firmware.journal.proof import GOOD, Verdict
 from firmware.journal.stored import Identity
 from host_tools.journals import verifying
 from host_tools.journals.paths import Source, find
-from host_tools.journals.verifying import GOOD, GivenKey, Proof, date_of, load_key, proof_object
+from host_tools.journals.verifying import GivenKey, Proof, date_of, load_key, proof_object
 from host_tools.progress import shown
 from host_tools.terminal import Console, echo, one_line
 

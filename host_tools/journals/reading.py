@@ -20,14 +20,11 @@ from firmware.circles import circles
 from firmware.config.schema import Config
 from firmware.errors import ConfigError, JournalError
 from firmware.findings import Alert, Anchor, Event, Finding, Margin, Standing
-from firmware.journal import segment, stored
+from firmware.journal import reader, segment, stored
 from firmware.journal.folder import Place
 from firmware.journal.recall import Recall
 from firmware.journal.record import (
     FORMAT,
-    POSITION,
-    SEAL,
-    TOPICS,
     Close,
     Finished,
     Gap,
@@ -49,8 +46,6 @@ from host_tools.journals.verifying import newer_format
 from host_tools.progress import shown
 from host_tools.replay import replaying
 from host_tools.terminal import echo
-
-_TOPIC_OF_ID = dict(enumerate(TOPICS, start=1))
 
 
 def read_ride(
@@ -86,11 +81,9 @@ def read_ride(
             "Name the boots of one of them.",
         )
     legs[0].notes[:0] = troubles
-    offset_s = 0.0
-    for leg in legs:
-        leg.offset_s = offset_s
-        offset_s += leg.length_s
-    return Ride(units[0], legs, troubles)
+    ride = Ride(units[0], legs, troubles)
+    ride.lay_out()
+    return ride
 
 
 @dataclass(slots=True)
@@ -220,15 +213,11 @@ def _terms(start: Start, attached: dict[str, bytes]) -> tuple[list[Law], Config,
 def _records(content: bytes, found: segment.Scan) -> Iterator[tuple[float, Record]]:
     """The records of a segment as far as it is whole; one of a later version is passed over."""
     recall = Recall()
-    for span in found.chunks:
-        for message in segment.unpacked(span.content(content)):
-            topic = _TOPIC_OF_ID.get(message.topic_id, SEAL)
-            if topic in (SEAL, POSITION):
-                continue
-            try:
-                yield from recall.records(topic, message.text)
-            except RecordError:
-                continue
+    for _, topic, text in reader.told(content, found):
+        try:
+            yield from recall.records(topic, text)
+        except RecordError:
+            continue
 
 
 class _LegReader:

@@ -322,6 +322,13 @@ class Ride:
     legs: list[Leg]
     troubles: list[str] = field(default_factory=list)
 
+    def lay_out(self) -> None:
+        """Puts each boot on the ride's axis where the one before it ends."""
+        offset_s = 0.0
+        for leg in self.legs:
+            leg.offset_s = offset_s
+            offset_s += leg.length_s
+
     @property
     def length_s(self) -> float:
         return sum(leg.length_s for leg in self.legs)

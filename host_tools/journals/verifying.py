@@ -20,7 +20,7 @@ from firmware.files import KEY_BYTES, whole
 from firmware.journal import stored, succession
 from firmware.journal.dating import STEP_NS
 from firmware.journal.folder import Place, segment_name
-from firmware.journal.proof import Reason, SegmentReport, Verdict
+from firmware.journal.proof import GOOD, RANK, Reason, SegmentReport, Verdict
 from firmware.journal.record import FORMAT
 from firmware.journal.seal import Key, fingerprint
 from firmware.journal.stored import Identity
@@ -30,17 +30,6 @@ from host_tools.journals.holding import Holding, as_downloaded, beside, hold, ke
 from host_tools.journals.paths import Source, first_seal
 from host_tools.journals.redated import Redated, redated
 from host_tools.replay.replaying import iso
-
-GOOD = (Verdict.WHOLE, Verdict.POWER_CUT)
-"""What `verify` answers with exit code 0."""
-
-_WORST = (
-    Verdict.WHOLE,
-    Verdict.POWER_CUT,
-    Verdict.INCOMPLETE,
-    Verdict.UNREADABLE,
-    Verdict.TAMPERED,
-)
 
 _UNDATED_NS = 365 * 86400 * 10**9
 """A segment without any date lies in the first days of 1970: seconds since boot, no date."""
@@ -179,8 +168,8 @@ def verify(
     segments = [_as_seen(source, one, known) for one in segments]
     if known.unit and report.unit and known.unit != report.unit:
         what = f"is of unit {report.unit}: this part of the archive is of {known.unit}"
-        segments[0] = _worse(segments[0], Verdict.TAMPERED, what)
-    verdict = max((one.verdict for one in segments), key=_WORST.index)
+        segments[0] = segments[0].worse(Verdict.TAMPERED, what)
+    verdict = max((one.verdict for one in segments), key=RANK.index)
     hold = {one.name for one in segments if one.verdict in GOOD}
     return Proof(
         source.where,
@@ -202,7 +191,7 @@ def verify(
 
 def worst(proofs: Iterable[Proof]) -> Verdict:
     """The worst verdict of several journals."""
-    return max((one.report.verdict for one in proofs), key=_WORST.index)
+    return max((one.report.verdict for one in proofs), key=RANK.index)
 
 
 def newer_format(path: Path, identity: Identity | None = None) -> int | None:
@@ -409,13 +398,8 @@ def _as_seen(source: Source, one: SegmentReport, known: UnitFile) -> SegmentRepo
             digest.update(piece)
             left -= len(piece)
     if left or digest.hexdigest() != seen.sha256:
-        return _worse(one, Verdict.TAMPERED, "is not what was downloaded")
+        return one.worse(Verdict.TAMPERED, "is not what was downloaded")
     return one
-
-
-def _worse(one: SegmentReport, verdict: Verdict, what: str) -> SegmentReport:
-    reasons = (*one.reasons, Reason(one.name, 0, what))
-    return replace(one, verdict=max(one.verdict, verdict, key=_WORST.index), reasons=reasons)
 
 
 def _name(place: Place) -> str:

@@ -14,8 +14,9 @@ import msgspec
 
 from firmware import __version__
 from firmware.findings import Margin
+from firmware.journal.proof import GOOD
 from host_tools.journals.ride import Exceedance, Ride
-from host_tools.journals.verifying import GOOD, Proof, worst
+from host_tools.journals.verifying import Proof, worst
 from host_tools.report import maps, plots, tables, words
 from host_tools.report.axis import WIDE, Axis
 from host_tools.report.maps import Area

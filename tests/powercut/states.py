@@ -18,7 +18,7 @@ from firmware.journal import keeper as keeping
 from firmware.journal.record import Record, Start
 from firmware.journal.writer import Journal
 from host_tools.journals.paths import find
-from host_tools.journals.verifying import GOOD, verify
+from host_tools.journals.verifying import verify
 from powercut.disk import Cut, Happening, Write, cut_at
 from powercut.mounting import LoopDisk
 from powercut.writing import keeper_of
@@ -168,8 +168,10 @@ def _judge(path: Path, name: str, tally: Tally, verdicts: dict[str, int]) -> Non
     verdicts[report.verdict] = verdicts.get(report.verdict, 0) + 1
     *before, newest = report.segments
     is_begun = newest.verdict is proof.Verdict.UNREADABLE and verdicts is tally.found
-    wrong = [one for one in (before if is_begun else report.segments) if one.verdict not in GOOD]
-    if wrong or report.verdict not in (*GOOD, proof.Verdict.UNREADABLE):
+    wrong = [
+        one for one in (before if is_begun else report.segments) if one.verdict not in proof.GOOD
+    ]
+    if wrong or report.verdict not in (*proof.GOOD, proof.Verdict.UNREADABLE):
         tally.faults.append(f"{name}: {report.verdict}: {report.reasons}")
 
 
